@@ -1,0 +1,82 @@
+// Shapes and tensor views.
+#include "fuseline/tensor.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "base/fail.hpp"
+
+namespace fuseline {
+
+std::int64_t element_count(const Shape& shape) {
+  constexpr std::int64_t limit = std::int64_t{1} << 62;
+  std::int64_t count = 1;
+  bool empty = false;
+  for (std::int64_t extent : shape) {
+    if (extent < 0) fail("shape {}: an extent is negative", to_string(shape));
+    if (extent == 0) empty = true;
+    else if (count > limit / extent) fail("shape {}: more than 2^62 elements", to_string(shape));
+    else count *= extent;
+  }
+  return empty ? 0 : count;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+Shape dense_strides(const Shape& shape) {
+  Shape strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+Tensor::Tensor(void* data, DType dtype, Shape shape, DeviceId device)
+    : data_(data), dtype_(dtype), shape_(std::move(shape)), device_(device) {
+  strides_ = dense_strides(shape_);
+}
+
+Tensor::Tensor(void* data, DType dtype, Shape shape, Shape strides, DeviceId device)
+    : data_(data), dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)),
+      device_(device) {
+  if (strides_.size() != shape_.size())
+    fail("tensor of shape {}: {} strides given, one a dimension is needed", to_string(shape_),
+         strides_.size());
+}
+
+Tensor::Tensor(const void* data, DType dtype, Shape shape, DeviceId device)
+    : Tensor(const_cast<void*>(data), dtype, std::move(shape), device) {}
+
+Tensor Tensor::allocate(DType dtype, Shape shape) {
+  constexpr std::size_t alignment = 64;
+  Tensor tensor(static_cast<void*>(nullptr), dtype, std::move(shape));
+  std::size_t bytes = static_cast<std::size_t>(tensor.bytes());
+  std::size_t rounded = (bytes + alignment) / alignment * alignment;  // never zero
+  void* memory = std::aligned_alloc(alignment, rounded);
+  if (!memory) fail_device("out of memory: {} bytes for a tensor {}", bytes, to_string(tensor.shape_));
+  tensor.owner_.reset(memory, std::free);
+  tensor.data_ = memory;
+  return tensor;
+}
+
+std::int64_t Tensor::bytes() const {
+  return size() * static_cast<std::int64_t>(size_of(dtype_));
+}
+
+bool Tensor::is_dense() const {
+  std::int64_t step = 1;
+  for (std::size_t i = shape_.size(); i-- > 0;) {
+    if (shape_[i] != 1 && strides_[i] != step) return false;
+    step *= shape_[i];
+  }
+  return true;
+}
+
+}  // namespace fuseline
