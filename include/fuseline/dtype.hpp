@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include "fuseline/export.hpp"
 
 namespace fuseline {
 
@@ -29,10 +28,10 @@ enum class DType : std::uint8_t {
 inline constexpr int dtype_count = 13;
 
 // Bytes of one element.
-FUSELINE_API std::size_t size_of(DType type);
+std::size_t size_of(DType type);
 // "u8", "f32", "bool", ...
-FUSELINE_API std::string_view name_of(DType type);
-FUSELINE_API std::optional<DType> dtype_from_name(std::string_view name);
+std::string_view name_of(DType type);
+std::optional<DType> dtype_from_name(std::string_view name);
 
 constexpr bool is_float(DType t) { return t >= DType::f16; }
 constexpr bool is_bool(DType t) { return t == DType::bool_; }

@@ -4,7 +4,6 @@
 #include <exception>
 #include <string>
 
-#include "fuseline/export.hpp"
 
 namespace fuseline {
 
@@ -16,7 +15,7 @@ enum class ErrorKind {
 };
 
 // Something that the user can mend. The message is one line: what, where, what to do.
-class FUSELINE_API Error : public std::exception {
+class Error : public std::exception {
  public:
   explicit Error(std::string message, ErrorKind kind = ErrorKind::input);
   ~Error() override;  // out of line: one vtable and one type identity for all libraries
@@ -29,7 +28,7 @@ class FUSELINE_API Error : public std::exception {
 };
 
 // A broken invariant of Fuseline itself: what, and the source line that noticed.
-class FUSELINE_API InternalError : public std::exception {
+class InternalError : public std::exception {
  public:
   explicit InternalError(std::string message);
   ~InternalError() override;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fuseline/dtype.hpp"
-#include "fuseline/export.hpp"
 
 namespace fuseline {
 
@@ -23,16 +22,16 @@ struct DeviceId {
 };
 
 // Number of elements; 1 for a scalar. Throws Error when the product exceeds 2^62.
-FUSELINE_API std::int64_t element_count(const Shape& shape);
+std::int64_t element_count(const Shape& shape);
 // "[2160, 3840, 3]"
-FUSELINE_API std::string to_string(const Shape& shape);
+std::string to_string(const Shape& shape);
 // Strides, in elements, of a row-major tensor without gaps.
-FUSELINE_API Shape dense_strides(const Shape& shape);
+Shape dense_strides(const Shape& shape);
 
 // A view: it never owns what `data` points to (see Tensor::allocate for one that does).
 // Strides count elements, not bytes. They may be negative, and zero for a broadcast
 // dimension of an input. `data` points to the element with all indices zero.
-class FUSELINE_API Tensor {
+class Tensor {
  public:
   Tensor() = default;
   // A dense row-major view.

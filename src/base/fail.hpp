@@ -20,7 +20,7 @@ template <class... Args>
   throw Error(fmt::format(format, std::forward<Args>(args)...), ErrorKind::device);
 }
 
-[[noreturn]] FUSELINE_API void fail_internal(
+[[noreturn]] void fail_internal(
     const std::string& what, std::source_location where = std::source_location::current());
 
 // Our own invariants; never used for a user's mistake.

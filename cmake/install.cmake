@@ -1,0 +1,1 @@
+# A relocatable folder with a CMake package.
