@@ -1,0 +1,80 @@
+// Device: what a back end offers to Programs. Implemented by libfuseline_cpu and libfuseline_cuda.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fuse/loop_ir.hpp"
+#include "fuse/target.hpp"
+#include "fuseline/tensor.hpp"
+
+namespace fuseline {
+
+// What is known of one generated kernel; read by explain and by the ledger.
+struct KernelRecord {
+  std::string name;
+  std::string source;        // the generated text (LLVM IR or CUDA C)
+  std::string plan;          // how the Region was planned, one line
+  bool cache_hit = false;
+  double generate_ms = 0;    // Loop IR -> text or IR module
+  double compile_ms = 0;     // text -> machine code (0 on a hit)
+  double load_ms = 0;        // machine code -> callable
+  std::optional<int> registers;
+  std::optional<int> spill_bytes;
+};
+
+class CompiledKernel {
+ public:
+  virtual ~CompiledKernel() = default;
+  KernelRecord record;
+};
+
+struct Launch {
+  const CompiledKernel* kernel = nullptr;
+  std::span<void* const> buffers;         // global buffers, in the kernel's order
+  std::span<const std::uint64_t> params;  // 8 bytes each
+  std::int64_t blocks = 0;                // 0 launches nothing
+};
+
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
+// Work in order. Launches may return before the work is done; wait() returns when all is done and
+// throws what went wrong.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual void launch(const Launch& launch) = 0;
+  virtual void fill_zero(void* memory, std::size_t bytes) = 0;
+  virtual void wait() = 0;
+  // Why nothing is recorded on this device; empty where recording works.
+  virtual std::string record_refusal() const = 0;
+  virtual void begin_record() = 0;
+  virtual std::unique_ptr<Recording> end_record() = 0;
+  virtual void replay(Recording& recording) = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceId id() const = 0;
+  virtual const Target& target() const = 0;
+  // Thread-safe. From the disk cache where possible.
+  virtual std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) = 0;
+  virtual std::unique_ptr<Queue> make_queue() = 0;
+  // Device memory, 256-byte aligned, uninitialised; freed with the last reference.
+  virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
+};
+
+// The one C function of a back-end library. `abi` must equal device_abi; on failure it returns
+// nullptr and sets *reason to a static or thread-local text.
+inline constexpr std::uint32_t device_abi = 1;
+extern "C" using OpenDevice = Device*(std::uint32_t abi, int index, const char** reason);
+inline constexpr const char* open_device_symbol = "fuseline_open_device";
+
+}  // namespace fuseline
