@@ -1,6 +1,8 @@
 # Compiler options shared by every target.
 add_library(fuseline_options INTERFACE)
 target_compile_options(fuseline_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                       -Wno-missing-field-initializers  # designated initializers leave the rest at its default
+                      
                        -fvisibility-inlines-hidden -ffp-contract=off)
 target_include_directories(fuseline_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(FUSELINE_WERROR)
