@@ -106,7 +106,7 @@ class Writer {
         put("{}", inst.mode == CastMode::saturate ? " saturate" : "");
         break;
       case Op::round_to:
-        put(" via {}", inst.imm);
+        put(" via {}", memory_type(inst.imm));
         break;
       default:
         break;
