@@ -1,0 +1,50 @@
+"""The command line of bench/peers and the environment of its processes. Standard library only."""
+import argparse
+import textwrap
+
+BENCHMARKS = {
+    "mask-cpu": "3840x2160 RGB to mask and count, against OpenCV's three calls",
+    "chain-cpu": "log(1 + exp(tanh((x - a) / b)) * c) on f32, against ONNX Runtime",
+    "jit-cold": "one Region from graph to machine code, against g++ -shared and dlopen",
+    "cli-mask": "fuseline mask on a 4K JPEG, start to exit, against OpenCV in a running process",
+}
+
+
+def positive(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def parse(words):
+    names = "\n".join(f"  {name:<10} {what}" for name, what in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="bench/peers", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measures Fuseline and a peer in interleaved blocks, after comparing their "
+                    "outputs.\n\nbenchmarks:\n" + names,
+        epilog=textwrap.dedent("""\
+            ratio = peer time / our time, above 1 Fuseline is faster; the interval is the 95 %
+            bootstrap interval over paired blocks. Exit codes: 1 outputs differ, 2 usage,
+            3 something is missing."""))
+    parser.add_argument("name", nargs="?", choices=BENCHMARKS, metavar="NAME")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--threads", type=positive, default=1, help="on both sides (1)")
+    parser.add_argument("--seconds", type=float, default=15, help="measuring time (15)")
+    parser.add_argument("--size", choices=["1M", "16M"], default="16M",
+                        help="elements of chain-cpu (16M: 4096 x 4096)")
+    parser.add_argument("--picture", metavar="FILE", help="another JPEG for cli-mask")
+    parser.add_argument("--build", metavar="FOLDER", help="build folder (build/dev)")
+    options = parser.parse_args(words)
+    if options.name is None:
+        parser.print_help()
+        parser.exit()
+    return options
+
+
+def environment(options, inherited):
+    """Thread counts must stand before a library loads; a forced BLAS kernel would be unfair."""
+    changed = {key: value for key, value in inherited.items() if key != "OPENBLAS_CORETYPE"}
+    for name in ("OMP_NUM_THREADS", "FUSELINE_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        changed[name] = str(options.threads)
+    return changed

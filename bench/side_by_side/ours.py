@@ -1,0 +1,84 @@
+"""Our side: builds fuseline_bench and drives one of its cases over pipes."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Missing(Exception):
+    """Something that the benchmark needs is not on this machine."""
+
+
+def build(options):
+    """The folder of the programs, built from the present sources."""
+    folder = Path(options.build or os.environ.get("FUSELINE_BUILD") or ROOT / "build" / "dev")
+    commands = []
+    if not (folder / "CMakeCache.txt").exists():
+        commands.append(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DFUSELINE_BENCH=ON",
+                         "-DCMAKE_BUILD_TYPE=Release"])
+    commands.append(["cmake", "--build", folder, "--target", "fuseline_bench"])
+    for command in commands:
+        done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+        if done.returncode:
+            raise Missing(f"building fuseline_bench in {folder} failed (is FUSELINE_BENCH on "
+                          f"there?):\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return folder / "bin"
+
+
+class Case:
+    """A running case of fuseline_bench."""
+
+    def __init__(self, programs, *words, environment=None):
+        self.process = subprocess.Popen(
+            [programs / "fuseline_bench", *map(str, words)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+        self._expect("ready", self.process.stdout.readline())
+
+    def _expect(self, wanted, line):
+        if line.strip() != wanted:
+            self.process.wait()
+            raise Missing(f"fuseline_bench answered {line!r} where '{wanted}' was due; its message "
+                          "stands above")
+
+    def _ask(self, command):
+        try:
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+            return self.process.stdout.readline()
+        except BrokenPipeError:
+            return ""
+
+    def run(self, count):
+        times = [int(word) for word in self._ask(f"run {count}").split()]
+        if len(times) != count:
+            raise Missing(f"fuseline_bench gave {len(times)} times for {count} runs")
+        return times
+
+    def dump(self, folder):
+        self._expect("dumped", self._ask(f"dump {folder}"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def _statistic(programs, which, rows):
+    done = subprocess.run([programs / "fuseline_bench", which], input="\n".join(rows) + "\n",
+                          text=True, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def ratio_of(programs, peer_blocks, our_blocks):
+    """{"value", "low", "high", "n"} of peer / ours, from src/ledger/stats."""
+    rows = [f"{peer!r} {ours!r}" for peer, ours in zip(peer_blocks, our_blocks, strict=True)]
+    return _statistic(programs, "ratio", rows)
+
+
+def median_of(programs, sample):
+    """{"value", "low", "high", "n"} of the median, from src/ledger/stats."""
+    return _statistic(programs, "median", [repr(value) for value in sample])
