@@ -1,0 +1,178 @@
+// The builder: attributes and compositions behind the functions of ops.hpp.
+#include "fuseline/ops.hpp"
+
+#include "base/fail.hpp"
+#include "graph/op_table.hpp"
+
+namespace fuseline {
+namespace detail {
+
+Value operand(const Value& like, double number) { return like.graph().constant(like.dtype(), number); }
+Value operand(const Value& like, std::int64_t number) { return like.graph().constant(like.dtype(), number); }
+Value elementwise(OpCode op, const std::vector<Value>& operands) {
+  return operands[0].graph().apply(op, operands);
+}
+
+}  // namespace detail
+
+namespace {
+
+std::int64_t absolute_axis(const Value& x, std::int64_t axis) {
+  auto rank = static_cast<std::int64_t>(x.dims().size());
+  if (axis < -rank || axis >= rank) fail("axis {} of a tensor with {} axes", axis, rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+Value reduce(OpCode op, const Value& x, std::vector<std::int64_t> axes, bool keepdims) {
+  for (auto& axis : axes) axis = absolute_axis(x, axis);
+  return x.graph().apply(op, {x}, {{"axes", std::move(axes)}, {"keepdims", std::int64_t{keepdims}}});
+}
+
+Value cast_with(const Value& x, DType to, Rounding rounding, bool saturate) {
+  std::string name = rounding == Rounding::nearest ? "nearest" : "trunc";
+  return x.graph().apply(OpCode::cast, {x},
+                         {{"to", to}, {"rounding", name}, {"saturate", std::int64_t{saturate}}});
+}
+
+}  // namespace
+
+Value cast(Value x, DType to, Rounding rounding) { return cast_with(x, to, rounding, false); }
+Value saturate_cast(Value x, DType to, Rounding rounding) { return cast_with(x, to, rounding, true); }
+
+Value reshape(Value x, Dims dims) { return x.graph().apply(OpCode::reshape, {x}, {{"dims", std::move(dims)}}); }
+Value transpose(Value x, std::vector<std::int64_t> perm) {
+  for (auto& axis : perm) axis = absolute_axis(x, axis);
+  return x.graph().apply(OpCode::transpose, {x}, {{"perm", std::move(perm)}});
+}
+Value broadcast_to(Value x, Dims dims) {
+  return x.graph().apply(OpCode::broadcast_to, {x}, {{"dims", std::move(dims)}});
+}
+
+Value slice(Value x, Dims starts, Dims sizes, std::vector<std::int64_t> steps) {
+  if (steps.empty()) steps.assign(x.dims().size(), 1);
+  return x.graph().apply(
+      OpCode::slice, {x},
+      {{"starts", std::move(starts)}, {"dims", std::move(sizes)}, {"steps", std::move(steps)}});
+}
+
+Value pick(Value x, int axis, Dim index) {
+  auto at = static_cast<std::size_t>(absolute_axis(x, axis));
+  Dims starts(x.dims().size(), Dim(0)), sizes = x.dims();
+  starts[at] = std::move(index);
+  sizes[at] = 1;
+  Dims rest = x.dims();
+  rest.erase(rest.begin() + static_cast<long>(at));
+  return reshape(slice(x, starts, sizes), rest);
+}
+
+Value concat(const std::vector<Value>& parts, int axis) {
+  if (parts.empty()) fail("concat: no operands");
+  std::int64_t at = absolute_axis(parts[0], axis);
+  return parts[0].graph().apply(OpCode::concat, parts, {{"axis", at}});
+}
+
+std::vector<Value> split(Value x, int axis, const Dims& sizes) {
+  auto at = static_cast<std::size_t>(absolute_axis(x, axis));
+  std::vector<Value> parts;
+  Dim start = 0;
+  for (const Dim& size : sizes) {
+    Dims starts(x.dims().size(), Dim(0)), dims = x.dims();
+    starts[at] = start;
+    dims[at] = size;
+    parts.push_back(slice(x, starts, dims));
+    start = start + size;
+  }
+  const Dim& whole = x.dims()[at];
+  if (start.is_constant() && whole.is_constant() && start != whole)
+    fail("split: the sizes add up to {}, the axis has {}", start.constant(), whole.constant());
+  return parts;
+}
+
+Value pad(Value x, Dims before, Dims after, std::string mode, double value) {
+  return x.graph().apply(
+      OpCode::pad, {x, detail::operand(x, value)},
+      {{"before", std::move(before)}, {"after", std::move(after)}, {"mode", std::move(mode)}});
+}
+
+Value gather(Value x, Value indices, int axis) {
+  return x.graph().apply(OpCode::gather, {x, indices}, {{"axis", absolute_axis(x, axis)}});
+}
+
+Value iota(Graph& graph, Dims dims, int axis, DType dtype) {
+  return graph.apply(OpCode::iota, {}, {{"dims", std::move(dims)}, {"axis", std::int64_t{axis}}, {"to", dtype}});
+}
+
+Value dim_value(Graph& graph, Dim dim) {
+  return graph.apply(OpCode::dim_value, {}, {{"dim", Dims{std::move(dim)}}});
+}
+
+Value reduce_sum(Value x, std::vector<std::int64_t> axes, bool keepdims) {
+  return reduce(OpCode::reduce_sum, x, std::move(axes), keepdims);
+}
+Value reduce_prod(Value x, std::vector<std::int64_t> axes, bool keepdims) {
+  return reduce(OpCode::reduce_prod, x, std::move(axes), keepdims);
+}
+Value reduce_min(Value x, std::vector<std::int64_t> axes, bool keepdims) {
+  return reduce(OpCode::reduce_min, x, std::move(axes), keepdims);
+}
+Value reduce_max(Value x, std::vector<std::int64_t> axes, bool keepdims) {
+  return reduce(OpCode::reduce_max, x, std::move(axes), keepdims);
+}
+Value arg_max(Value x, int axis, bool keepdims) { return reduce(OpCode::arg_max, x, {axis}, keepdims); }
+Value arg_min(Value x, int axis, bool keepdims) { return reduce(OpCode::arg_min, x, {axis}, keepdims); }
+
+Value mean(Value x, std::vector<std::int64_t> axes, bool keepdims) {
+  for (auto& axis : axes) axis = absolute_axis(x, axis);
+  Dim elements = 1;
+  if (axes.empty()) elements = product(x.dims());
+  for (std::int64_t axis : axes) elements = elements * x.dims()[static_cast<std::size_t>(axis)];
+  // Integers add up exactly before the one division.
+  bool real = is_float(x.dtype());
+  Value sum = reduce_sum(real ? x : cast(x, DType::i64), std::move(axes), keepdims);
+  DType result = real ? x.dtype() : DType::f64;
+  return cast(sum, result) / cast(dim_value(x.graph(), elements), result);
+}
+
+Value count(Value x, std::vector<std::int64_t> axes, bool keepdims) {
+  Value holds = is_bool(x.dtype()) ? x : not_equal(x, 0);
+  return reduce_sum(cast(holds, DType::i64), std::move(axes), keepdims);
+}
+
+Value gray(Value rgb, GrayMode mode) {
+  const char* names[] = {"bt601_q15", "bt601_q16", "bt709"};
+  return rgb.graph().apply(OpCode::gray, {rgb}, {{"mode", std::string(names[static_cast<int>(mode)])}});
+}
+
+Value threshold(Value x, double limit, double maximum) { return where(x > limit, detail::operand(x, maximum), 0); }
+
+Value in_range(Value x, const std::vector<double>& low, const std::vector<double>& high) {
+  Dim channels = x.dims().empty() ? Dim(0) : x.dims().back();
+  if (channels != Dim(static_cast<std::int64_t>(low.size())) || low.size() != high.size() || low.empty())
+    fail("in_range: {} low and {} high limits for a last axis of {}", low.size(), high.size(),
+         channels.to_string());
+  std::vector<Value> inside;
+  for (std::size_t c = 0; c < low.size(); ++c) {
+    Value one = pick(x, -1, static_cast<std::int64_t>(c));
+    Value here = (one >= low[c]) & (one <= high[c]);
+    inside.push_back(inside.empty() ? here : inside.back() & here);
+  }
+  return inside.back();
+}
+
+Value rgb_to_hsv(Value rgb) { return rgb.graph().apply(OpCode::rgb_to_hsv, {rgb}); }
+
+Value nv12_to_rgb(Value y, Value uv, YuvMatrix matrix, YuvRange range) {
+  return y.graph().apply(OpCode::nv12_to_rgb, {y, uv},
+                         {{"matrix", std::string(matrix == YuvMatrix::bt601 ? "bt601" : "bt709")},
+                          {"range", std::string(range == YuvRange::limited ? "limited" : "full")}});
+}
+
+Value resize(Value x, Dim height, Dim width, ResizeMode mode, std::string coordinates) {
+  return x.graph().apply(OpCode::resize, {x},
+                         {{"dims", Dims{std::move(height), std::move(width)}},
+                          {"mode", std::string(mode == ResizeMode::nearest ? "nearest" : "linear")},
+                          {"coordinates", std::move(coordinates)},
+                          {"nearest", std::string("floor")}});
+}
+
+}  // namespace fuseline

@@ -1,0 +1,18 @@
+// Rules of the structural operations: infer_NAME gives the result's type, pull_NAME its elements.
+#pragma once
+
+#include "graph/op_table.hpp"
+
+namespace fuseline {
+
+#define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)
+#define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc) \
+  ValueType infer_##name(const InferContext& c);                 \
+  ScalarId pull_##name(PullContext& c, std::span<const ScalarId> index);
+#define FUSELINE_REDUCTION(name, onnx, since, doc)
+#include "fuseline/ops.def"
+#undef FUSELINE_ELEMENTWISE
+#undef FUSELINE_STRUCTURAL
+#undef FUSELINE_REDUCTION
+
+}  // namespace fuseline
