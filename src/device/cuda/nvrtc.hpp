@@ -1,0 +1,30 @@
+// Compiles CUDA C with NVRTC, which is opened at run time.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fuseline::cuda {
+
+struct CompileResult {
+  std::string code;  // a CUBIN, or PTX
+  bool is_ptx = false;
+  std::string log;  // warnings; empty in the good case
+  double ms = 0;
+};
+
+// Why NVRTC cannot be used, one line; empty where it can.
+std::string nvrtc_missing();
+// "13.0 (path)"; needs NVRTC, as all below.
+std::string nvrtc_version();
+// Compute capabilities x 10 that it compiles for, ascending.
+std::vector<int> nvrtc_architectures();
+
+// `arch` "sm_90" gives a CUBIN, "compute_90" PTX. Throws Error (device) where NVRTC is missing or
+// does not know the architecture, InternalError with the compiler's log where the source is wrong:
+// all sources are generated.
+CompileResult compile_cuda(const std::string& source, const std::string& name,
+                           const std::string& arch, std::span<const char* const> options);
+
+}  // namespace fuseline::cuda
