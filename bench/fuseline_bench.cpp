@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   try {
     fuseline::bench::run_command(command, {argv + std::min(argc, 2), argv + argc});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "fuseline_bench %s: %s\n", command.c_str(), error.what());
+    std::fprintf(stderr, "fuseline_bench: %s\n", error.what());
     return 1;
   }
 }

@@ -63,7 +63,8 @@ class Case:
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
+        self.process.stdin.close()  # the end of its commands ends it
+        self.process.stdout.close()
         self.process.wait()
 
 
