@@ -22,6 +22,9 @@ namespace {
 constexpr int exif_marker = JPEG_APP0 + 1;
 // A progressive file of a few kilobytes could otherwise ask for hours of work.
 constexpr int most_scans = 500;
+// Some cameras leave a few bytes before the end marker. Damage leaves at least as many as a row
+// of blocks takes.
+constexpr int most_stray_bytes = 64;
 
 struct JpegState {
   jpeg_decompress_struct info{};
@@ -48,8 +51,9 @@ JpegState& state_of(j_decompress_ptr info) { return *static_cast<JpegState*>(inf
 }
 
 // Warnings that leave every pixel as it was meant. Stray bytes are harmless before the first
-// scan and before the end marker; between scans they mean that data were lost.
+// scan and, if few, before the end marker; anywhere else they mean that data were lost.
 bool is_harmless(const JpegState& state) {
+  const int* parameters = state.errors.msg_parm.i;
   switch (state.errors.msg_code) {
     case JWRN_JFIF_MAJOR:
     case JWRN_ADOBE_XFORM:
@@ -57,7 +61,7 @@ bool is_harmless(const JpegState& state) {
     case JWRN_TOO_MUCH_DATA:
       return true;
     case JWRN_EXTRANEOUS_DATA:
-      return state.in_header || state.errors.msg_parm.i[1] == JPEG_EOI;
+      return state.in_header || (parameters[1] == JPEG_EOI && parameters[0] <= most_stray_bytes);
     default:
       return false;
   }

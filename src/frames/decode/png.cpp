@@ -22,12 +22,11 @@ struct PngState {
   std::jmp_buf escape{};
   ByteSource* bytes = nullptr;
   bool truncated = false;
-  bool supported = false;
   png_uint_32 width = 0;
   png_uint_32 height = 0;
   int depth = 0;
-  int passes = 1;
-  std::size_t row_bytes = 0;
+  int color_type = 0;
+  bool transparent = false;  // a tRNS chunk
   char message[256] = "";
 };
 
@@ -53,15 +52,6 @@ static void on_read(png_structp png, png_bytep to, std::size_t count) {
 
 }  // extern "C"
 
-void choose_transformations(PngState& state, int color_type) {
-  bool transparent = png_get_valid(state.png, state.front, PNG_INFO_tRNS) != 0;
-  bool alpha = transparent || (color_type & PNG_COLOR_MASK_ALPHA) != 0;
-  if (color_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(state.png);
-  if (color_type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(state.png);
-  if (transparent) png_set_tRNS_to_alpha(state.png);
-  if (alpha && !(color_type & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(state.png);
-}
-
 // guarded
 bool read_header_guarded(PngState& state) {
   if (setjmp(state.escape)) return false;
@@ -72,24 +62,42 @@ bool read_header_guarded(PngState& state) {
                               reinterpret_cast<png_const_bytep>("eXIf"), 1);
   png_set_user_limits(state.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_read_info(state.png, state.front);
-  int color_type = 0;
-  png_get_IHDR(state.png, state.front, &state.width, &state.height, &state.depth, &color_type,
+  png_get_IHDR(state.png, state.front, &state.width, &state.height, &state.depth, &state.color_type,
                nullptr, nullptr, nullptr);
-  state.supported = state.depth <= 8;
-  if (!state.supported) return true;
-  choose_transformations(state, color_type);
-  state.passes = png_set_interlace_handling(state.png);
-  png_read_update_info(state.png, state.front);
-  state.row_bytes = png_get_rowbytes(state.png, state.front);
+  state.transparent = png_get_valid(state.png, state.front, PNG_INFO_tRNS) != 0;
   return true;
 }
 
+bool has_alpha(const PngState& state) {
+  return state.transparent || (state.color_type & PNG_COLOR_MASK_ALPHA) != 0;
+}
+
+std::int64_t channels_of(const PngState& state) {
+  if (has_alpha(state)) return 4;
+  return (state.color_type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1;
+}
+
+// libpng takes memory for rows of the declared width here, so it comes after the size check.
+int start_rows(PngState& state) {
+  bool gray = (state.color_type & PNG_COLOR_MASK_COLOR) == 0;
+  if (state.color_type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(state.png);
+  if (state.color_type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(state.png);
+  if (state.transparent) png_set_tRNS_to_alpha(state.png);
+  if (gray && has_alpha(state)) png_set_gray_to_rgb(state.png);
+  int passes = png_set_interlace_handling(state.png);
+  png_read_update_info(state.png, state.front);
+  return passes;
+}
+
 // guarded
-bool read_rows_guarded(PngState& state, std::uint8_t* to) {
+bool read_rows_guarded(PngState& state, std::uint8_t* to, std::size_t row_bytes) {
   if (setjmp(state.escape)) return false;
-  for (int pass = 0; pass < state.passes; ++pass)
+  int passes = start_rows(state);
+  if (png_get_rowbytes(state.png, state.front) != row_bytes)
+    png_error(state.png, "rows of unexpected length");
+  for (int pass = 0; pass < passes; ++pass)
     for (std::size_t y = 0; y < state.height; ++y)
-      png_read_row(state.png, to + y * state.row_bytes, nullptr);
+      png_read_row(state.png, to + y * row_bytes, nullptr);
   png_read_end(state.png, state.back);  // up to the last chunk, so that its loss is noticed
   return true;
 }
@@ -121,16 +129,14 @@ class PngDecoder final : public Decoder {
 
   StoredSize read_header() override {
     if (!read_header_guarded(state_)) fail_here();
-    if (!state_.supported) fail("{}: not supported yet: {}-bit PNG", name_, state_.depth);
+    if (state_.depth > 8) fail("{}: not supported yet: {}-bit PNG", name_, state_.depth);
     find_orientation(state_.front);
-    StoredSize size{state_.width, state_.height, png_get_channels(state_.png, state_.front)};
-    require(state_.row_bytes == static_cast<std::size_t>(size.width * size.channels),
-            "libpng's row size is not width x channels");
-    return size;
+    return {state_.width, state_.height, channels_of(state_)};
   }
 
   void read_pixels(std::uint8_t* to) override {
-    if (!read_rows_guarded(state_, to)) fail_here();
+    auto row_bytes = static_cast<std::size_t>(state_.width * channels_of(state_));
+    if (!read_rows_guarded(state_, to, row_bytes)) fail_here();
     find_orientation(state_.back);
   }
 
