@@ -2,6 +2,7 @@
 add_library(fuseline_options INTERFACE)
 target_compile_options(fuseline_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                        -Wno-missing-field-initializers  # designated initializers leave the rest at its default
+                       -Wno-restrict  # false alarms of GCC 12 on string concatenation
                       
                        -fvisibility-inlines-hidden -ffp-contract=off)
 target_include_directories(fuseline_options INTERFACE ${PROJECT_SOURCE_DIR}/src)

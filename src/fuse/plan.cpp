@@ -1,0 +1,402 @@
+// KernelPlan: affine addresses, collapsing of axes, choice of strategy and lanes.
+#include "fuse/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/fail.hpp"
+
+namespace fuseline {
+
+std::string stride_symbol(ValueId value, std::size_t axis) {
+  return "$stride." + std::to_string(value) + "." + std::to_string(axis);
+}
+
+Dims strides_of(ValueId value, const Dims& dims, Placement placement) {
+  Dims strides(dims.size());
+  Dim step = 1;
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    bool dense = dims.size() - axis <= static_cast<std::size_t>(placement.dense_tail);
+    strides[axis] = dense ? step : Dim::symbol(stride_symbol(value, axis));
+    step = step * dims[axis];
+  }
+  return strides;
+}
+
+int KernelPlan::kept_axes() const {
+  return static_cast<int>(std::count_if(axes.begin(), axes.end(), [](const PlanAxis& a) { return !a.reduced; }));
+}
+
+int KernelPlan::vector_axis() const {
+  if (strategy == Strategy::column) return kept_axes() - 1;
+  return static_cast<int>(axes.size()) - 1;
+}
+
+namespace {
+
+// An index as constant + sum of coefficient * coordinate over the space's axes.
+struct Affine {
+  std::vector<Dim> coefficients;
+  Dim constant;
+  bool is_constant() const {
+    return std::all_of(coefficients.begin(), coefficients.end(), [](const Dim& d) { return d == Dim(0); });
+  }
+};
+
+class Planner {
+ public:
+  Planner(const Region& region, const PlanGuards& guards, const Target& target) : region_(region) {
+    plan_.region = &region;
+    plan_.target = target;
+    plan_.guards = guards;
+  }
+
+  KernelPlan run() {
+    find_needed();
+    find_reads();
+    find_explicit_axes();
+    order_axes();
+    address_outputs();
+    collapse();
+    choose_strategy();
+    choose_lanes();
+    return std::move(plan_);
+  }
+
+ private:
+  std::size_t rank() const { return region_.space.size(); }
+
+  // ---- what is used
+
+  void mark(ScalarId id) { needed_[id] = true; }
+
+  void find_needed() {
+    needed_.assign(region_.dag.size(), false);
+    for (const auto& output : region_.points)
+      for (ScalarId s : output.scalars) mark(s);
+    for (const auto& output : region_.results)
+      for (ScalarId s : output.scalars) mark(s);
+    for (const auto& reduction : region_.reductions) {
+      mark(reduction.value);
+      if (reduction.with_index) mark(reduction.index);
+    }
+    for (ScalarId id = region_.dag.size(); id-- > 0;)
+      if (needed_[id])
+        for (ScalarId arg : region_.dag[id].args) mark(arg);
+  }
+
+  std::optional<Affine> affine(ScalarId id) const {
+    const ScalarNode& n = region_.dag[id];
+    Affine result{std::vector<Dim>(rank(), Dim(0)), 0};
+    switch (n.kind) {
+      case ScalarKind::literal:
+        result.constant = static_cast<std::int64_t>(n.bits);
+        return result;
+      case ScalarKind::dim: result.constant = n.dim; return result;
+      case ScalarKind::coord: result.coefficients[static_cast<std::size_t>(n.index)] = 1; return result;
+      case ScalarKind::apply: return n.dtype == DType::i64 ? affine_apply(n) : std::nullopt;
+      default: return std::nullopt;
+    }
+  }
+
+  std::optional<Affine> affine_apply(const ScalarNode& n) const {
+    if (n.args.size() != 2) return std::nullopt;
+    auto a = affine(n.args[0]), b = affine(n.args[1]);
+    if (!a || !b) return std::nullopt;
+    if (n.fn == Intrinsic::mul) {
+      if (!a->is_constant()) std::swap(a, b);
+      if (!a->is_constant()) return std::nullopt;
+      for (Dim& c : b->coefficients) c = c * a->constant;
+      b->constant = b->constant * a->constant;
+      return b;
+    }
+    if (n.fn != Intrinsic::add && n.fn != Intrinsic::sub) return std::nullopt;
+    Dim sign = n.fn == Intrinsic::add ? 1 : -1;
+    for (std::size_t k = 0; k < rank(); ++k) a->coefficients[k] = a->coefficients[k] + sign * b->coefficients[k];
+    a->constant = a->constant + sign * b->constant;
+    return a;
+  }
+
+  void find_reads() {
+    for (ScalarId id = 0; id < region_.dag.size(); ++id)
+      if (needed_[id] && region_.dag[id].kind == ScalarKind::read)
+        if (auto access = address(region_.dag[id])) plan_.reads.emplace(id, std::move(*access));
+  }
+
+  std::optional<Access> address(const ScalarNode& read) const {
+    const RegionSource& source = region_.sources[static_cast<std::size_t>(read.index)];
+    Placement placement = plan_.guards.sources[static_cast<std::size_t>(read.index)];
+    Dims strides = strides_of(source.value, source.dims, placement);
+    Access access{std::vector<Dim>(rank(), Dim(0)), 0};
+    for (std::size_t d = 0; d < read.args.size(); ++d) {
+      auto index = affine(read.args[d]);
+      if (!index) return std::nullopt;
+      for (std::size_t k = 0; k < rank(); ++k)
+        access.coefficients[k] = access.coefficients[k] + strides[d] * index->coefficients[k];
+      access.constant = access.constant + strides[d] * index->constant;
+    }
+    note_channel(access, read, source, placement);
+    return access;
+  }
+
+  // A fixed place in a small dense inner axis: its neighbours exist, so all channels may be read.
+  void note_channel(Access& access, const ScalarNode& read, const RegionSource& source,
+                    Placement placement) const {
+    if (source.dims.size() < 2 || placement.dense_tail < 1 || !source.dims.back().is_constant()) return;
+    auto place = region_.dag.integer_value(read.args.back());
+    std::int64_t channels = source.dims.back().constant();
+    if (!place || channels < 2 || channels > 4 || *place < 0 || *place >= channels) return;
+    access.channel = static_cast<int>(*place);
+    access.channels = static_cast<int>(channels);
+  }
+
+  // Axes whose coordinate is used other than in an affine address cannot be collapsed.
+  void find_explicit_axes() {
+    explicit_.assign(rank(), false);
+    std::vector<bool> used(region_.dag.size());
+    for (ScalarId id = region_.dag.size(); id-- > 0;) {
+      if (!needed_[id]) continue;
+      const ScalarNode& n = region_.dag[id];
+      used[id] = used[id] || is_root(id);
+      if (!used[id]) continue;
+      if (n.kind == ScalarKind::coord) explicit_[static_cast<std::size_t>(n.index)] = true;
+      if (n.kind == ScalarKind::read && plan_.reads.contains(id)) continue;
+      for (ScalarId arg : n.args) used[arg] = true;
+    }
+  }
+
+  bool is_root(ScalarId id) const {
+    auto has = [&](const std::vector<RegionOutput>& outputs) {
+      return std::any_of(outputs.begin(), outputs.end(), [&](const RegionOutput& o) {
+        return std::find(o.scalars.begin(), o.scalars.end(), id) != o.scalars.end();
+      });
+    };
+    bool reduced = std::any_of(region_.reductions.begin(), region_.reductions.end(), [&](const auto& r) {
+      return r.value == id || (r.with_index && r.index == id);
+    });
+    return reduced || has(region_.points) || has(region_.results);
+  }
+
+  // ---- axes
+
+  void order_axes() {
+    for (bool reduced : {false, true})
+      for (std::size_t k = 0; k < rank(); ++k)
+        if (region_.reduced[k] == reduced && region_.space[k] != Dim(1)) order_.push_back(k);
+  }
+
+  void address_outputs() {
+    for (const RegionOutput& output : region_.points) {
+      Dim inner = static_cast<std::int64_t>(output.scalars.size());
+      plan_.points.push_back(dense_address(inner, false));
+    }
+    for (const RegionOutput& output : region_.results)
+      plan_.results.push_back(dense_address(static_cast<std::int64_t>(output.scalars.size()), true));
+  }
+
+  // A dense output over the whole space, or over its kept axes.
+  Access dense_address(const Dim& inner, bool kept_only) const {
+    Access access{std::vector<Dim>(rank(), Dim(0)), 0};
+    Dim step = inner;
+    for (std::size_t k = rank(); k-- > 0;) {
+      if (kept_only && region_.reduced[k]) continue;
+      access.coefficients[k] = step;
+      step = step * region_.space[k];
+    }
+    return access;
+  }
+
+  template <class F>
+  void for_each_access(F&& f) {
+    for (auto& [id, access] : plan_.reads) f(access);
+    for (Access& access : plan_.points) f(access);
+    // Results have no step along reduced axes, so they never hinder collapsing those.
+    for (Access& access : plan_.results) f(access);
+  }
+
+  bool can_collapse(std::size_t outer, std::size_t inner) {
+    if (explicit_[outer] || explicit_[inner] || region_.reduced[outer] != region_.reduced[inner]) return false;
+    bool ok = true;
+    for_each_access([&](Access& access) {
+      ok = ok && access.coefficients[outer] == access.coefficients[inner] * region_.space[inner];
+    });
+    return ok;
+  }
+
+  void collapse() {
+    plan_.axis_of.assign(rank(), -1);
+    std::vector<std::size_t> inner_of;  // the innermost space axis of each plan axis
+    for (std::size_t k : order_) {
+      if (!inner_of.empty() && can_collapse(inner_of.back(), k)) {
+        plan_.axes.back().extent = plan_.axes.back().extent * region_.space[k];
+        inner_of.back() = k;
+      } else {
+        plan_.axes.push_back({region_.space[k], region_.reduced[k]});
+        inner_of.push_back(k);
+      }
+      plan_.axis_of[k] = static_cast<int>(plan_.axes.size()) - 1;
+    }
+    bool all_reduced = std::find(region_.reduced.begin(), region_.reduced.end(), false) == region_.reduced.end();
+    if (plan_.axes.empty()) plan_.axes.push_back({1, !region_.reductions.empty() && all_reduced});
+    for_each_access([&](Access& access) {
+      std::vector<Dim> collapsed;
+      for (std::size_t k : inner_of) collapsed.push_back(access.coefficients[k]);
+      if (inner_of.empty()) collapsed.push_back(0);
+      access.coefficients = std::move(collapsed);
+    });
+  }
+
+  bool steps_by_one(std::size_t axis) {
+    bool found = false;
+    for_each_access([&](Access& access) {
+      const Dim& c = access.coefficients[axis];
+      found = found || c == Dim(1) || (access.channel >= 0 && c == Dim(access.channels));
+    });
+    return found;
+  }
+
+  void choose_strategy() {
+    auto kept = static_cast<std::size_t>(plan_.kept_axes());
+    if (region_.reductions.empty() || kept == 0) return;
+    if (kept == plan_.axes.size()) {  // every reduced axis has size 1
+      plan_.axes.push_back({1, true});
+      for_each_access([](Access& access) { access.coefficients.push_back(0); });
+    }
+    bool along_reduced = steps_by_one(plan_.axes.size() - 1);
+    plan_.strategy = along_reduced || !steps_by_one(kept - 1) ? Strategy::row : Strategy::column;
+  }
+
+  void choose_lanes() {
+    std::size_t narrow = 8, wide = 1;
+    auto count = [&](DType dtype) {
+      narrow = std::min(narrow, size_of(dtype));
+      wide = std::max(wide, size_of(dtype));
+    };
+    for (const auto& [id, access] : plan_.reads) count(region_.dag[id].dtype);
+    for (const auto& output : region_.points) count(output.dtype);
+    for (ScalarId id = 0; id < region_.dag.size(); ++id)
+      if (needed_[id] && is_value(id)) wide = std::max(wide, size_of(region_.dag[id].dtype));
+    bool cuda = plan_.target.kind == DeviceKind::cuda;
+    auto bytes = static_cast<std::size_t>(plan_.target.vector_bytes);
+    // At least two vectors in flight on a CPU, at most four registers of the widest type.
+    std::size_t lanes = cuda ? bytes / narrow : std::clamp(bytes / narrow, 2 * bytes / wide, 4 * bytes / wide);
+    plan_.lanes = static_cast<int>(std::clamp<std::size_t>(lanes, 1, 64));
+    bool pairs = std::any_of(region_.reductions.begin(), region_.reductions.end(),
+                             [](const auto& r) { return r.with_index; });
+    // Lanes of (value, index) pairs would have to be merged by hand.
+    if (pairs && plan_.strategy != Strategy::column) plan_.lanes = 1;
+    // Threads next to each other already read neighbouring columns.
+    if (cuda && plan_.strategy == Strategy::column) plan_.lanes = 1;
+    if (!steps_by_one(static_cast<std::size_t>(plan_.vector_axis()))) plan_.lanes = cuda ? 1 : plan_.lanes;
+  }
+
+  // Arithmetic on elements, not on indices: the register width matters for it. A count's 64-bit
+  // sum is kept narrow inside a block, so a cast that only feeds a reduction does not count.
+  bool is_value(ScalarId id) const {
+    const ScalarNode& n = region_.dag[id];
+    if (n.kind == ScalarKind::literal || region_.dag.is_uniform(id)) return false;
+    if (n.kind == ScalarKind::reduced || n.kind == ScalarKind::coord) return false;
+    if (n.dtype == DType::i64 || n.dtype == DType::u64) return false;
+    return true;
+  }
+
+  const Region& region_;
+  KernelPlan plan_;
+  std::vector<bool> needed_;
+  std::vector<bool> explicit_;
+  std::vector<std::size_t> order_;
+};
+
+}  // namespace
+
+KernelPlan make_plan(const Region& region, const PlanGuards& guards, const Target& target) {
+  require(guards.sources.size() == region.sources.size(), "one placement a source");
+  return Planner(region, guards, target).run();
+}
+
+std::string KernelPlan::describe() const {
+  const char* names[] = {"flat", "row", "column"};
+  std::string text = fmt::format("{} over [", names[static_cast<int>(strategy)]);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    text += fmt::format("{}{}{}", i ? ", " : "", axes[i].extent.to_string(), axes[i].reduced ? " reduced" : "");
+  text += fmt::format("], {} lanes, {}-bit index, {} threads a block", lanes, guards.index32 ? 32 : 64,
+                      target.block_threads);
+  if (region->unroll > 1) text += fmt::format(", {} channels written out", region->unroll);
+  if (guards.aligned) text += ", 16-byte aligned";
+  for (std::size_t i = 0; i < guards.sources.size(); ++i)
+    if (guards.sources[i].dense_tail != static_cast<int>(region->sources[i].dims.size()))
+      text += fmt::format(", source {} with pitch", i);
+  return text;
+}
+
+namespace {
+
+// Elements that one block of a CPU works on: large enough to hide its start, small enough for the
+// second-level cache and for an even split over threads.
+constexpr std::int64_t block_elements = 32768;
+
+std::int64_t ceil_div_value(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t extent_product(const KernelPlan& plan, int first, int last, const DimBindings& sizes) {
+  std::int64_t count = 1;
+  for (int k = first; k < last; ++k) count *= plan.axes[static_cast<std::size_t>(k)].extent.evaluate(sizes);
+  return count;
+}
+
+std::int64_t blocks_cpu(const KernelPlan& plan, DimBindings& sizes) {
+  int count = static_cast<int>(plan.axes.size()), kept = plan.kept_axes();
+  std::int64_t row_work = 1;  // elements behind one step of the inner axis
+  int inner_axis = plan.vector_axis();
+  if (plan.strategy == Strategy::row) {
+    std::int64_t rows = extent_product(plan, 0, kept, sizes);
+    row_work = std::max<std::int64_t>(1, extent_product(plan, kept, count, sizes));
+    std::int64_t chunk = std::max<std::int64_t>(1, block_elements / row_work);
+    sizes["$rows"] = rows;
+    sizes["$row_chunk"] = chunk;
+    return ceil_div_value(rows, chunk);
+  }
+  if (plan.strategy == Strategy::column)
+    row_work = std::max<std::int64_t>(1, extent_product(plan, kept, count, sizes));
+  std::int64_t rows = extent_product(plan, 0, inner_axis, sizes);
+  std::int64_t inner = plan.axes[static_cast<std::size_t>(inner_axis)].extent.evaluate(sizes);
+  std::int64_t budget = std::max<std::int64_t>(plan.lanes, block_elements / row_work);
+  std::int64_t inner_chunk = std::min(inner, budget / plan.lanes * plan.lanes);
+  if (inner_chunk < 1) inner_chunk = 1;
+  std::int64_t row_chunk = std::max<std::int64_t>(1, budget / std::max<std::int64_t>(inner, 1));
+  std::int64_t inner_chunks = std::max<std::int64_t>(1, ceil_div_value(inner, inner_chunk));
+  sizes["$rows"] = rows;
+  sizes["$row_chunk"] = row_chunk;
+  sizes["$inner_chunk"] = inner_chunk;
+  sizes["$inner_chunks"] = inner_chunks;
+  return ceil_div_value(rows, row_chunk) * inner_chunks;
+}
+
+std::int64_t blocks_cuda(const KernelPlan& plan, DimBindings& sizes) {
+  int count = static_cast<int>(plan.axes.size()), kept = plan.kept_axes();
+  if (plan.strategy == Strategy::row) {
+    std::int64_t inner = plan.axes.back().extent.evaluate(sizes);
+    sizes["$groups"] = ceil_div_value(inner, plan.lanes);
+    sizes["$rows"] = extent_product(plan, kept, count - 1, sizes);
+    return extent_product(plan, 0, kept, sizes);
+  }
+  int inner_axis = plan.vector_axis();
+  std::int64_t rows = extent_product(plan, 0, inner_axis, sizes);
+  std::int64_t inner = plan.axes[static_cast<std::size_t>(inner_axis)].extent.evaluate(sizes);
+  sizes["$rows"] = rows;
+  sizes["$groups"] = ceil_div_value(inner, plan.lanes);
+  return ceil_div_value(rows * sizes["$groups"], plan.target.block_threads);
+}
+
+}  // namespace
+
+std::int64_t launch_blocks(const KernelPlan& plan, DimBindings& sizes) {
+  std::int64_t blocks =
+      plan.target.kind == DeviceKind::cuda ? blocks_cuda(plan, sizes) : blocks_cpu(plan, sizes);
+  // A reduction of no elements still writes its identity.
+  bool whole = plan.strategy == Strategy::flat && !plan.region->reductions.empty();
+  return whole ? std::max<std::int64_t>(1, blocks) : blocks;
+}
+
+}  // namespace fuseline
