@@ -2,6 +2,7 @@
 //
 // libjpeg leaves an error by longjmp, never by an exception, and only through the functions
 // marked "guarded" below: they hold no object with a destructor, and return false.
+#include <algorithm>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>

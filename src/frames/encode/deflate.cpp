@@ -192,18 +192,29 @@ void RunDeflate::put_tokens(std::span<const std::uint32_t> table) {
   bytes_.resize(used + (bits + pending_count_) / 8 + 8);
   std::uint8_t* to = bytes_.data() + used;
   std::uint64_t pending = pending_;
-  unsigned pending_count = pending_count_;
-  for (std::uint16_t token : tokens_) {
+  unsigned count = pending_count_;
+  auto append = [&](std::uint16_t token) {
     std::uint32_t entry = table[token];
-    pending |= static_cast<std::uint64_t>(entry & ((1u << count_shift) - 1)) << pending_count;
-    pending_count += entry >> count_shift;
+    pending |= static_cast<std::uint64_t>(entry & ((1u << count_shift) - 1)) << count;
+    count += entry >> count_shift;
+  };
+  auto flush = [&] {
     store_little(to, pending);
-    to += pending_count / 8;
-    pending >>= pending_count / 8 * 8;
-    pending_count %= 8;
+    to += count / 8;
+    pending >>= count / 8 * 8;
+    count %= 8;
+  };
+  // Two tokens have at most 42 bits: they fit beside the 7 that may be left over.
+  std::size_t i = 0;
+  for (; i + 2 <= tokens_.size(); i += 2) {
+    append(tokens_[i]);
+    append(tokens_[i + 1]);
+    flush();
   }
+  if (i < tokens_.size()) append(tokens_[i]);
+  flush();
   pending_ = pending;
-  pending_count_ = pending_count;
+  pending_count_ = count;
   bytes_.resize(static_cast<std::size_t>(to - bytes_.data()));
 }
 
