@@ -16,7 +16,6 @@ namespace fuseline {
 // What is known of one generated kernel; read by explain and by the ledger.
 struct KernelRecord {
   std::string name;
-  std::string source;        // the generated text (LLVM IR or CUDA C)
   std::string plan;          // how the Region was planned, one line
   bool cache_hit = false;
   double generate_ms = 0;    // Loop IR -> text or IR module
@@ -51,6 +50,7 @@ class Queue {
   virtual ~Queue() = default;
   virtual void launch(const Launch& launch) = 0;
   virtual void fill_zero(void* memory, std::size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual void wait() = 0;
   // Why nothing is recorded on this device; empty where recording works.
   virtual std::string record_refusal() const = 0;
@@ -66,6 +66,8 @@ class Device {
   virtual const Target& target() const = 0;
   // Thread-safe. From the disk cache where possible.
   virtual std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) = 0;
+  // The generated text (LLVM IR or CUDA C), made when asked for.
+  virtual std::string source_of(const loop::Kernel& kernel) = 0;
   virtual std::unique_ptr<Queue> make_queue() = 0;
   // Device memory, 256-byte aligned, uninitialised; freed with the last reference.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;

@@ -1,0 +1,203 @@
+// Instance: guards, parameters and memory of every kernel at one size.
+#include <algorithm>
+#include <bit>
+
+#include "base/fail.hpp"
+#include "graph/check_sizes.hpp"
+#include "program/memory_plan.hpp"
+#include "program/program_impl.hpp"
+
+namespace fuseline {
+namespace {
+
+constexpr std::int64_t index32_limit = std::int64_t{1} << 31;
+
+std::uint64_t bits_of(Number value, DType dtype) {
+  std::uint64_t bits = 0;
+  store_number(&bits, dtype, value);  // little endian: zero-extended
+  return bits;
+}
+
+class InstanceMaker {
+ public:
+  InstanceMaker(Program::Impl& program, const TensorMap& inputs) : program_(program), inputs_(inputs) {
+    instance_ = std::make_shared<Instance>();
+  }
+
+  std::shared_ptr<const Instance> run() {
+    instance_->sizes = bind_sizes(program_.graph, inputs_);
+    check_sizes(program_.graph, instance_->sizes);
+    for (const NamedValue& output : program_.graph.outputs())
+      instance_->output_shapes.push_back(shape_of(program_.graph.type(output.value).dims, instance_->sizes));
+    for (std::size_t i = 0; i < program_.regions.size(); ++i) add_step(i);
+    place_in_arena();
+    return instance_;
+  }
+
+ private:
+  struct Need {
+    BufferNeed need;
+    std::vector<std::pair<std::size_t, std::size_t>> users;  // step, argument
+  };
+
+  // The innermost axes without gaps. Axes of one element say nothing.
+  Placement placement_of(const RegionSource& source) {
+    auto rank = static_cast<int>(source.dims.size());
+    const Tensor* tensor = input_of(source.value);
+    if (!tensor) return {rank};
+    std::int64_t step = 1;
+    int tail = 0;
+    for (int axis = rank; axis-- > 0; ++tail) {
+      auto k = static_cast<std::size_t>(axis);
+      if (tensor->shape()[k] != 1 && tensor->strides()[k] != step) break;
+      step *= tensor->shape()[k];
+    }
+    return {tail};
+  }
+
+  const Tensor* input_of(ValueId value) const {
+    const Node& node = program_.graph.node_of(value);
+    return node.op == OpCode::input ? &tensor_of(inputs_, node.attributes.text("name")) : nullptr;
+  }
+
+  void bind_strides(const RegionSource& source, DimBindings& sizes) const {
+    Shape shape = shape_of(source.dims, sizes);
+    const Tensor* tensor = input_of(source.value);
+    Shape strides = tensor ? tensor->strides() : dense_strides(shape);
+    for (std::size_t axis = 0; axis < strides.size(); ++axis)
+      sizes[stride_symbol(source.value, axis)] = strides[axis];
+  }
+
+  // Offsets of sources and outputs, and the count of elements with what a chunk may overshoot.
+  bool fits_index32(const Region& region, const DimBindings& sizes) const {
+    constexpr std::int64_t margin = std::int64_t{1} << 20;
+    for (const RegionSource& source : region.sources) {
+      Shape shape = shape_of(source.dims, sizes);
+      std::int64_t reach = 0;
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        std::int64_t stride = sizes.at(stride_symbol(source.value, axis));
+        reach += std::max<std::int64_t>(shape[axis] - 1, 0) * std::abs(stride);
+      }
+      if (reach >= index32_limit - margin) return false;
+    }
+    std::int64_t count = element_count(shape_of(region.space, sizes));
+    for (const Dim& dim : region.space)  // coordinates too, also of an empty space
+      if (dim.evaluate(sizes) >= index32_limit - margin) return false;
+    return count * region.unroll < index32_limit - margin;
+  }
+
+  void add_step(std::size_t position) {
+    RegionKernels& kernels = *program_.regions[position];
+    const Region& region = kernels.region();
+    DimBindings sizes = instance_->sizes;
+    PlanGuards guards;
+    for (const RegionSource& source : region.sources) {
+      guards.sources.push_back(placement_of(source));
+      bind_strides(source, sizes);
+    }
+    guards.index32 = fits_index32(region, sizes);
+    Step step;
+    step.kernel = kernels.get(guards);
+    step.blocks = element_count(shape_of(region.space, sizes)) == 0 && region.reductions.empty()
+                      ? 0
+                      : launch_blocks(step.kernel->plan, sizes);
+    set_params(step, region, sizes);
+    instance_->steps.push_back(std::move(step));
+    set_places(region);
+  }
+
+  void set_params(Step& step, const Region& region, const DimBindings& sizes) {
+    std::vector<ScalarId> uniform;
+    for (const ParamArgument& argument : step.kernel->lowered.params)
+      if (auto* scalar = std::get_if<ScalarId>(&argument.value)) uniform.push_back(*scalar);
+    ScalarLeaves leaves;
+    leaves.dims = &sizes;
+    leaves.param = [&](int i) { return region.params[static_cast<std::size_t>(i)].value; };
+    ScalarInterpreter interpreter(region.dag, uniform, true);
+    auto values = interpreter.run(leaves);
+    std::size_t next = 0;
+    for (const ParamArgument& argument : step.kernel->lowered.params) {
+      Number value{.bits = 0};
+      if (auto* dim = std::get_if<Dim>(&argument.value)) value.i = dim->evaluate(sizes);
+      else value = values[next++];
+      step.params.push_back(bits_of(value, argument.dtype));
+    }
+  }
+
+  void set_places(const Region& region) {
+    std::size_t at = instance_->steps.size() - 1;
+    Step& step = instance_->steps[at];
+    for (const BufferArgument& argument : step.kernel->lowered.buffers) {
+      using Kind = BufferArgument::Kind;
+      auto index = static_cast<std::size_t>(argument.index);
+      Place place;
+      switch (argument.kind) {
+        case Kind::source: place = place_of(region.sources[index].value, at, step.places.size()); break;
+        case Kind::point: place = place_of(region.points[index].value, at, step.places.size()); break;
+        case Kind::result: place = place_of(region.results[index].value, at, step.places.size()); break;
+        case Kind::ticket: place = {Place::Kind::ticket, at, 0}; break;
+        case Kind::partial:
+        case Kind::partial_index: {
+          auto width = static_cast<std::int64_t>(size_of(argument.dtype));
+          needs_.push_back({{step.blocks * width, static_cast<int>(at), static_cast<int>(at)},
+                            {{at, step.places.size()}}});
+          break;
+        }
+      }
+      step.places.push_back(place);
+    }
+  }
+
+  Place place_of(ValueId value, std::size_t step, std::size_t argument) {
+    const auto& inputs = program_.graph.inputs();
+    const auto& outputs = program_.graph.outputs();
+    auto is_value = [&](const NamedValue& v) { return v.value == value; };
+    bool written = std::any_of(outputs.begin(), outputs.end(), is_value);
+    auto input = std::find_if(inputs.begin(), inputs.end(), is_value);
+    bool reads = argument < program_.regions[step]->region().sources.size();
+    if (input != inputs.end() && reads)
+      return {Place::Kind::input, static_cast<std::size_t>(input - inputs.begin()), 0};
+    if (auto constant = program_.constant_of.find(value); constant != program_.constant_of.end() && reads)
+      return {Place::Kind::constant, constant->second, 0};
+    if (written) {
+      auto output = std::find_if(outputs.begin(), outputs.end(), is_value);
+      return {Place::Kind::output, static_cast<std::size_t>(output - outputs.begin()), 0};
+    }
+    auto [known, added] = stored_.try_emplace(value, needs_.size());
+    if (added) {
+      const ValueType& type = program_.graph.type(value);
+      std::int64_t bytes = element_count(shape_of(type.dims, instance_->sizes)) *
+                           static_cast<std::int64_t>(size_of(type.dtype));
+      needs_.push_back({{bytes, static_cast<int>(step), static_cast<int>(step)}, {}});
+    }
+    Need& need = needs_[known->second];
+    need.need.last_step = static_cast<int>(step);
+    need.users.emplace_back(step, argument);
+    return {};
+  }
+
+  void place_in_arena() {
+    std::vector<BufferNeed> needs;
+    for (const Need& need : needs_) needs.push_back(need.need);
+    MemoryPlan plan = plan_memory(needs);
+    for (std::size_t i = 0; i < needs_.size(); ++i)
+      for (auto [step, argument] : needs_[i].users)
+        instance_->steps[step].places[argument] = {Place::Kind::arena, 0, plan.offsets[i]};
+    instance_->arena_bytes = plan.total;
+    instance_->live_bound = plan.live_bound;
+  }
+
+  Program::Impl& program_;
+  const TensorMap& inputs_;
+  std::shared_ptr<Instance> instance_;
+  std::vector<Need> needs_;
+  std::map<ValueId, std::size_t> stored_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs) {
+  return InstanceMaker(program, inputs).run();
+}
+
+}  // namespace fuseline

@@ -1,0 +1,253 @@
+// Program: compilation of a graph, and the Instances by size.
+#include "fuseline/program.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/fail.hpp"
+#include "emit/cuda_c/print.hpp"
+#include "graph/check_sizes.hpp"
+#include "passes/pipeline.hpp"
+#include "program/device_registry.hpp"
+#include "program/program_impl.hpp"
+
+namespace fuseline {
+namespace {
+
+// A C identifier that tells what is inside; the same for equal Regions of different graphs.
+std::string kernel_name(const Graph& graph, const Region& region) {
+  constexpr std::size_t longest = 48;
+  std::string name = "fl";
+  std::string last;
+  std::vector<ValueId> order(region.operations);
+  std::sort(order.begin(), order.end());
+  for (ValueId value : order) {
+    std::string op(name_of(graph.node_of(value).op));
+    if (op == last) continue;
+    if (name.size() + op.size() + 1 > longest) break;
+    name += "_" + op;
+    last = op;
+  }
+  return region.operations.empty() ? "fl_copy" : name;
+}
+
+void check_supported(const Graph& graph) {
+  for (const Node& node : graph.nodes())
+    for (const Dim& dim : graph.type(node.output).dims)
+      if (dim.has(Dim::Kind::late) || dim.has(Dim::Kind::bounded))
+        fail("{}: its size {} is known only while it runs; Programs with such sizes are not supported yet",
+             name_of(node.op), dim.to_string());
+}
+
+// The target that CUDA text is planned for where no GPU is asked.
+Target generic_cuda_target() {
+  Target target;
+  target.kind = DeviceKind::cuda;
+  target.name = "cuda";
+  target.vector_bytes = 16;
+  target.block_threads = 256;
+  target.warp = 32;
+  return target;
+}
+
+PlanGuards dense_guards(const Region& region) {
+  PlanGuards guards;
+  for (const RegionSource& source : region.sources)
+    guards.sources.push_back({static_cast<int>(source.dims.size())});
+  return guards;
+}
+
+}  // namespace
+
+Program::Impl::Impl(const Graph& source, const CompileOptions& given)
+    : graph(run_passes(source, given.disabled_passes)), options(given), device(open_device(given.device)) {
+  check_supported(graph);
+  PartitionOptions how{options.fusion, options.parity};
+  std::set<std::string> names;
+  for (Region& region : partition(graph, how)) {
+    std::string base = kernel_name(graph, region), name = base;
+    for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+    regions.push_back(std::make_unique<RegionKernels>(std::move(region), name, device));
+  }
+  upload_constants();
+  std::set<std::string> operands;
+  for (const Node& node : graph.nodes())
+    for (const Dim& dim : graph.type(node.output).dims)
+      for (const std::string& name : dim.names())
+        if (name.starts_with("operand("))
+          operands.insert(name.substr(8, name.find(", ") - 8));
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i)
+    if (operands.contains(graph.inputs()[i].name)) operand_inputs_.push_back(i);
+}
+
+void Program::Impl::upload_constants() {
+  for (const auto& kernels : regions)
+    for (const RegionSource& source : kernels->region().sources) {
+      const Node& node = graph.node_of(source.value);
+      if (node.op != OpCode::constant || constant_of.contains(source.value)) continue;
+      constant_of[source.value] = constants.size();
+      const Tensor& tensor = node.attributes.tensor("value");
+      auto bytes = static_cast<std::size_t>(tensor.bytes());
+      constants.push_back(device.allocate(std::max<std::size_t>(bytes, 1)));
+      auto queue = device.make_queue();
+      queue->copy(constants.back().get(), tensor.data(), bytes);
+      queue->wait();
+    }
+}
+
+std::size_t Program::Impl::KeyHash::operator()(const std::vector<std::int64_t>& key) const {
+  std::size_t hash = 1469598103934665603ull;  // FNV-1a
+  for (std::int64_t part : key) hash = (hash ^ static_cast<std::size_t>(part)) * 1099511628211ull;
+  return hash;
+}
+
+// Shapes and strides of the inputs, and the values of those that are sizes.
+std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs) const {
+  std::vector<std::int64_t> key;
+  auto append = [&](const Tensor& tensor) {
+    key.push_back(static_cast<std::int64_t>(tensor.dtype()));
+    key.push_back(static_cast<std::int64_t>(tensor.shape().size()));
+    key.insert(key.end(), tensor.shape().begin(), tensor.shape().end());
+    key.insert(key.end(), tensor.strides().begin(), tensor.strides().end());
+  };
+  key.push_back(static_cast<std::int64_t>(inputs.size()));
+  for (const NamedValue& declared : graph.inputs()) {
+    auto found = std::find_if(inputs.begin(), inputs.end(), [&](const auto& in) { return in.first == declared.name; });
+    if (found == inputs.end()) return {};  // binding will tell what is wrong
+    append(found->second);
+  }
+  for (std::size_t position : operand_inputs_) {
+    const Tensor& tensor = tensor_of(inputs, graph.inputs()[position].name);
+    if (!tensor.is_dense()) return {};
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      auto* element = tensor.as<const char>() + i * static_cast<std::int64_t>(size_of(tensor.dtype()));
+      key.push_back(load_number(element, tensor.dtype()).i);
+    }
+  }
+  return key;
+}
+
+std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs) {
+  std::vector<std::int64_t> key = key_of(inputs);
+  if (!key.empty()) {
+    std::lock_guard lock(mutex);
+    if (auto found = instances_.find(key); found != instances_.end()) {
+      recent_.splice(recent_.begin(), recent_, found->second);
+      return found->second->second;
+    }
+  }
+  // Outside the lock: compiling one size must not stop the others from running.
+  std::shared_ptr<const Instance> made = make_instance(*this, inputs);
+  if (key.empty()) return made;
+  std::lock_guard lock(mutex);
+  if (auto found = instances_.find(key); found != instances_.end()) return found->second->second;
+  recent_.emplace_front(key, made);
+  instances_[std::move(key)] = recent_.begin();
+  if (recent_.size() > max_instances) {
+    instances_.erase(recent_.back().first);
+    recent_.pop_back();
+  }
+  return made;
+}
+
+namespace {
+
+// A Lane from the pool, back to it when the run ends, failed or not.
+class Borrowed {
+ public:
+  explicit Borrowed(const std::shared_ptr<Program::Impl>& program) : program_(*program) {
+    std::lock_guard lock(program_.mutex);
+    if (program_.idle.empty()) return;
+    lane_ = std::move(program_.idle.back());
+    program_.idle.pop_back();
+  }
+  ~Borrowed() {
+    // The pool must not keep its Program alive.
+    lane_->program.reset();
+    std::lock_guard lock(program_.mutex);
+    program_.idle.push_back(std::move(lane_));
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Lane::Impl& lane(const std::shared_ptr<Program::Impl>& program) {
+    if (!lane_) lane_ = std::make_unique<Lane::Impl>(program);
+    lane_->program = program;
+    return *lane_;
+  }
+
+ private:
+  Program::Impl& program_;
+  std::unique_ptr<Lane::Impl> lane_;
+};
+
+}  // namespace
+
+void Program::run(const TensorMap& inputs, const TensorMap& outputs) const {
+  Borrowed borrowed(impl_);
+  borrowed.lane(impl_).run(inputs, outputs);
+}
+
+std::vector<Tensor> Program::run(const TensorMap& inputs) const {
+  std::vector<Shape> shapes = output_shapes(inputs);
+  TensorMap outputs;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const NamedValue& output = impl_->graph.outputs()[i];
+    outputs.emplace_back(output.name, Tensor::allocate(impl_->graph.type(output.value).dtype, shapes[i]));
+  }
+  run(inputs, outputs);
+  std::vector<Tensor> tensors;
+  for (auto& [name, tensor] : outputs) tensors.push_back(tensor);
+  return tensors;
+}
+
+Lane Program::make_lane() const { return Lane(std::make_unique<Lane::Impl>(impl_)); }
+
+std::vector<Shape> Program::output_shapes(const TensorMap& inputs) const {
+  return impl_->instance(inputs)->output_shapes;
+}
+
+std::vector<KernelReport> Program::report() const {
+  std::vector<KernelReport> reports;
+  for (const auto& kernels : impl_->regions) {
+    const Region& region = kernels->region();
+    PlanGuards guards = dense_guards(region);
+    auto kernel = kernels->get(guards);
+    KernelReport report;
+    report.name = kernels->name();
+    report.plan = kernel->plan.describe();
+    for (ValueId value : region.operations)
+      report.operations.push_back(fmt::format("%{} = {}", value, name_of(impl_->graph.node_of(value).op)));
+    report.reasons = region.reasons;
+    report.loop_ir = loop::to_text(kernel->lowered.kernel);
+    report.source = impl_->device.source_of(kernel->lowered.kernel);
+    KernelPlan cuda = make_plan(region, guards, generic_cuda_target());
+    report.cuda_source = print_cuda(lower(cuda, kernels->name()).kernel);
+    const KernelRecord& record = kernel->compiled->record;
+    report.cache_hit = record.cache_hit;
+    report.compile_ms = record.generate_ms + record.compile_ms + record.load_ms;
+    report.registers = record.registers;
+    report.spill_bytes = record.spill_bytes;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+ProgramStats Program::stats() const {
+  ProgramStats stats;
+  for (const auto& kernels : impl_->regions) stats.kernels += kernels->count();
+  stats.recording = impl_->device.make_queue()->record_refusal();
+  std::lock_guard lock(impl_->mutex);
+  stats.instances = static_cast<int>(impl_->instance_count());
+  stats.arena_bytes = impl_->arena_bytes;
+  return stats;
+}
+
+const Graph& Program::graph() const { return impl_->graph; }
+std::string_view Program::device() const { return impl_->device.target().name; }
+
+Program compile(const Graph& graph, const CompileOptions& options) {
+  verify(graph);
+  return Program(std::make_shared<Program::Impl>(graph, options));
+}
+
+}  // namespace fuseline

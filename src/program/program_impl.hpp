@@ -1,0 +1,122 @@
+// The parts of a Program: regions and their kernels, Instances by size, Lanes.
+#pragma once
+
+#include <list>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "fuse/lower.hpp"
+#include "fuseline/program.hpp"
+#include "program/device.hpp"
+
+namespace fuseline {
+
+// One compiled variant of a Region.
+struct Kernel {
+  KernelPlan plan;
+  LoweredKernel lowered;
+  std::shared_ptr<const CompiledKernel> compiled;
+};
+
+// A Region and its kernels by guards. Thread-safe.
+class RegionKernels {
+ public:
+  RegionKernels(Region region, std::string name, Device& device)
+      : region_(std::move(region)), name_(std::move(name)), device_(device) {}
+  // The kernel for these guards; after `max_variants` of them, one that works for all.
+  std::shared_ptr<const Kernel> get(const PlanGuards& guards);
+  const Region& region() const { return region_; }
+  const std::string& name() const { return name_; }
+  int count() const;
+
+ private:
+  static constexpr std::size_t max_variants = 4;
+  std::shared_ptr<const Kernel> make(const PlanGuards& guards);
+  Region region_;
+  std::string name_;
+  Device& device_;
+  mutable std::mutex mutex_;
+  std::map<PlanGuards, std::shared_ptr<const Kernel>> kernels_;
+};
+
+// Where a kernel's pointer comes from at run time.
+struct Place {
+  enum class Kind : std::uint8_t { input, output, arena, constant, ticket };
+  Kind kind = Kind::arena;
+  std::size_t index = 0;     // input, output, constant: position; ticket: step
+  std::int64_t offset = 0;   // arena
+};
+
+struct Step {
+  std::shared_ptr<const Kernel> kernel;
+  std::vector<Place> places;           // by kernel argument
+  std::vector<std::uint64_t> params;
+  std::int64_t blocks = 0;
+};
+
+// A Program at one size: immutable, shared by Lanes.
+struct Instance {
+  DimBindings sizes;
+  std::vector<Step> steps;
+  std::vector<Shape> output_shapes;
+  std::int64_t arena_bytes = 0;
+  std::int64_t live_bound = 0;
+};
+
+struct Program::Impl {
+  Impl(const Graph& graph, const CompileOptions& options);
+
+  std::shared_ptr<const Instance> instance(const TensorMap& inputs);
+
+  Graph graph;
+  CompileOptions options;
+  Device& device;
+  std::vector<std::unique_ptr<RegionKernels>> regions;
+  std::vector<std::shared_ptr<void>> constants;     // on the device, by node order
+  std::map<ValueId, std::size_t> constant_of;
+
+  std::mutex mutex;
+  std::size_t arena_bytes = 0;                      // largest seen
+  std::vector<std::unique_ptr<Lane::Impl>> idle;
+
+ private:
+  // Least recently used Instances go first when there are too many.
+  static constexpr std::size_t max_instances = 64;
+  struct KeyHash {
+    std::size_t operator()(const std::vector<std::int64_t>& key) const;
+  };
+  using Entry = std::pair<std::vector<std::int64_t>, std::shared_ptr<const Instance>>;
+  std::vector<std::int64_t> key_of(const TensorMap& inputs) const;
+  void upload_constants();
+  std::list<Entry> recent_;
+  std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;
+  std::vector<std::size_t> operand_inputs_;         // inputs whose values are sizes
+
+ public:
+  std::size_t instance_count() const { return recent_.size(); }
+};
+
+std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs);
+
+struct Lane::Impl {
+  explicit Impl(std::shared_ptr<Program::Impl> program);
+  void run(const TensorMap& inputs, const TensorMap& outputs);
+
+  std::shared_ptr<Program::Impl> program;
+  Observer* observer = nullptr;
+
+ private:
+  void prepare(const Instance& instance);
+  void bind(const Step& step, const TensorMap& inputs, const TensorMap& outputs);
+  void launch(const Step& step);
+  std::unique_ptr<Queue> queue_;
+  std::shared_ptr<void> arena_;
+  std::int64_t arena_bytes_ = 0;
+  std::shared_ptr<void> tickets_;   // one cache line a step, zero between runs
+  std::shared_ptr<void> dummy_;     // what empty tensors point to
+  std::vector<void*> pointers_;
+  std::vector<std::size_t> input_order_, output_order_;
+};
+
+}  // namespace fuseline
