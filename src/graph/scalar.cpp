@@ -1,4 +1,4 @@
-// Scalar DAG: hash-consing, facts (uniformity, integer ranges), folding and interpretation.
+// Scalar DAG: hash-consing, facts (uniformity, integer ranges) and folding.
 #include "graph/scalar.hpp"
 
 #include <algorithm>
@@ -273,51 +273,6 @@ std::string ScalarDag::to_text(ScalarId id) const {
   text += n.kind == ScalarKind::read ? "[" : "(";
   for (std::size_t i = 0; i < n.args.size(); ++i) text += (i ? ", " : "") + to_text(n.args[i]);
   return text + (n.kind == ScalarKind::read ? "]" : ")");
-}
-
-ScalarInterpreter::ScalarInterpreter(const ScalarDag& dag, std::vector<ScalarId> roots, bool round_each)
-    : dag_(dag), roots_(std::move(roots)), values_(dag.size()), round_each_(round_each) {
-  std::vector<bool> needed(dag.size());
-  for (ScalarId root : roots_) needed[root] = true;
-  for (ScalarId id = dag.size(); id-- > 0;)
-    if (needed[id])
-      for (ScalarId arg : dag[id].args) needed[arg] = true;
-  for (ScalarId id = 0; id < dag.size(); ++id)
-    if (needed[id]) order_.push_back(id);  // arguments come before users
-  results_.resize(roots_.size());
-}
-
-std::span<const Number> ScalarInterpreter::run(const ScalarLeaves& leaves) {
-  Number args[3];
-  std::vector<std::int64_t> indices;
-  for (ScalarId id : order_) {
-    const ScalarNode& n = dag_[id];
-    Number& value = values_[id];
-    switch (n.kind) {
-      case ScalarKind::literal: value.bits = n.bits; break;
-      case ScalarKind::coord: value.i = leaves.coords[static_cast<std::size_t>(n.index)]; break;
-      case ScalarKind::dim: value.i = n.dim.evaluate(*leaves.dims); break;
-      case ScalarKind::param: value = leaves.param(n.index); break;
-      case ScalarKind::reduced: value = leaves.reduced(n.index); break;
-      case ScalarKind::read:
-        indices.clear();
-        for (ScalarId arg : n.args) indices.push_back(values_[arg].i);
-        value = leaves.read(n.index, indices);
-        break;
-      case ScalarKind::select:
-        value = values_[n.args[0]].u ? values_[n.args[1]] : values_[n.args[2]];
-        break;
-      case ScalarKind::cast: value = convert(values_[n.args[0]], dag_[n.args[0]].dtype, n.dtype); break;
-      case ScalarKind::round: value = fuseline::round_to(values_[n.args[0]], n.dtype); break;
-      case ScalarKind::apply:
-        for (std::size_t i = 0; i < n.args.size(); ++i) args[i] = values_[n.args[i]];
-        value = apply_intrinsic(n.fn, dag_[n.args[0]].dtype, std::span(args, n.args.size()));
-        if (round_each_ && is_float(n.dtype)) value = fuseline::round_to(value, n.dtype);
-        break;
-    }
-  }
-  for (std::size_t i = 0; i < roots_.size(); ++i) results_[i] = values_[roots_[i]];
-  return results_;
 }
 
 }  // namespace fuseline

@@ -128,22 +128,42 @@ struct ScalarLeaves {
   const DimBindings* dims = nullptr;
 };
 
+// The nodes that `roots` need, arguments before users, ready to be stepped through.
+struct ScalarStep {
+  ScalarId id;
+  ScalarKind kind;
+  Intrinsic fn;
+  DType dtype;
+  DType from;     // of the first argument
+  int index;
+  ScalarId arg[3];
+  bool rounds;    // an arithmetic result that is rounded to dtype
+  bool uniform;   // the same at all coordinates
+};
+std::vector<ScalarStep> scalar_steps(const ScalarDag& dag, std::span<const ScalarId> roots,
+                                     bool round_each);
+
 // Computes `roots` for many coordinates; nodes that nothing needs are skipped.
 class ScalarInterpreter {
  public:
   // round_each: every result is rounded to its dtype, as a kernel computes; otherwise floats
   // stay doubles until a cast or the end.
   ScalarInterpreter(const ScalarDag& dag, std::vector<ScalarId> roots, bool round_each);
-  // The values of the roots. The span is valid until the next call.
+  // The values of the roots. The span is valid until the next call. Sizes and params are taken
+  // from the leaves of the first call; restart() has them read again.
   std::span<const Number> run(const ScalarLeaves& leaves);
+  void restart() { started_ = false; }
 
  private:
+  void step(const ScalarStep& s, const ScalarLeaves& leaves);
+
   const ScalarDag& dag_;
   std::vector<ScalarId> roots_;
-  std::vector<ScalarId> order_;
+  std::vector<ScalarStep> uniform_, varying_;
   std::vector<Number> values_;
   std::vector<Number> results_;
-  bool round_each_;
+  std::vector<std::int64_t> indices_;
+  bool started_ = false;
 };
 
 }  // namespace fuseline

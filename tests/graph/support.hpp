@@ -33,7 +33,7 @@ template <class T>
 std::vector<T> elements(const Tensor& dense) {
   EXPECT_EQ(dense.dtype(), dtype_of<T>());
   EXPECT_TRUE(dense.is_dense());
-  return {dense.as<T>(), dense.as<T>() + dense.size()};
+  return std::vector<T>(dense.as<T>(), dense.as<T>() + dense.size());
 }
 
 // The message of the Error that `action` throws; a test failure when it throws none.
