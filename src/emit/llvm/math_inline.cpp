@@ -1,0 +1,153 @@
+// f32 exp, expm1, log, log1p, tanh and erf as instructions. The polynomials are minimax fits of
+// this project; each is accurate to 2^-25 of the result or better, so that rounding dominates.
+// Worst errors over all floats, measured by tests/device/cpu_math_test.cpp: see its table.
+#include <limits>
+
+#include "emit/llvm/math.hpp"
+#include "emit/llvm/math_expression.hpp"
+
+namespace fuseline::emit {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float log2_e = 0x1.715476p+0f;
+// ln 2 in two parts; the product of the first with an integer below 2^9 is exact.
+constexpr float ln2_high = 0x1.62e4p-1f;
+constexpr float ln2_low = 0x1.7f7d1cp-20f;
+
+// x = n ln 2 + rest, |rest| <= ln 2 / 2, for x within the range of exponents.
+struct Reduced {
+  Floats rest;
+  Value n;
+};
+
+// A NaN makes a rest of NaN and some n: the conversion to an integer is kept defined.
+Reduced reduce(Floats x) {
+  Floats count = (x * log2_e).rint();
+  Floats rest = count.mul_add(x.k(-ln2_high), x);
+  rest = count.mul_add(x.k(-ln2_low), rest);
+  return {rest, count.replaced(x.is_nan(), x.k(0)).to_integer()};
+}
+
+// e^rest - 1 - rest for a reduced rest.
+Floats exp_tail(Floats r) {
+  Floats p = r.polynomial(
+      {0x1.6a21acp-10f, 0x1.123b6ap-7f, 0x1.5558fap-5f, 0x1.555490p-3f, 0x1.fffffcp-2f});
+  return r * r * p;
+}
+
+// value * 2^n for -252 <= n <= 254, in two steps, so that the result may be subnormal.
+Floats scaled(Floats value, Value n) {
+  Value half = LLVMBuildAShr(value.b(), n, value.word(1), "");
+  Value rest = LLVMBuildSub(value.b(), n, half, "");
+  return value * value.power_of_two(half) * value.power_of_two(rest);
+}
+
+Floats exp_of(Floats x) {
+  // Beyond these the result is infinity and 0 anyway; the clamps keep n in range.
+  Reduced r = reduce(x.at_most(89.0f).at_least(-104.0f));
+  return scaled(exp_tail(r.rest) + r.rest + 1.0f, r.n);
+}
+
+// log(m 2^e) from f = m - 1 in -0.293 ... 0.415.
+Floats log_of_parts(Floats f, Floats e) {
+  Floats p = f.polynomial({-0x1.38c8a4p-4f, 0x1.056606p-3f, -0x1.0d86ecp-3f, 0x1.22d8c8p-3f,
+                           -0x1.5471fap-3f, 0x1.99a014p-3f, -0x1.000228p-2f, 0x1.555554p-2f});
+  Floats square = f * f;
+  Floats tail = e.mul_add(f.k(ln2_low), square * f * p);
+  tail = square.mul_add(f.k(-0.5f), tail);
+  return e.mul_add(f.k(ln2_high), f + tail);
+}
+
+// x = m 2^e with m in sqrt(1/2) ... sqrt(2), for positive normal x.
+struct Split {
+  Floats mantissa;
+  Value exponent;
+};
+
+Split split(Floats x) {
+  LLVMBuilderRef b = x.b();
+  constexpr std::uint32_t sqrt_half = 0x3f3504f3;
+  Value bits = LLVMBuildSub(b, x.bits(), x.word(sqrt_half), "");
+  Value exponent = LLVMBuildAShr(b, bits, x.word(23), "");
+  Value mantissa = LLVMBuildAnd(b, bits, x.word(0x007fffff), "");
+  mantissa = LLVMBuildAdd(b, mantissa, x.word(sqrt_half), "");
+  return {x.from_bits(mantissa), exponent};
+}
+
+// What log gives for these arguments: 0 is minus infinity, below is NaN.
+Floats with_log_limits(Floats result, Floats x, float zero) {
+  result = result.replaced(x.equals(zero), x.k(-infinity));
+  result = result.replaced(x.below(zero), x.k(nan));
+  // Infinity and NaN pass through.
+  Value finite = x.below(infinity);
+  return x.replaced(finite, result);
+}
+
+}  // namespace
+
+Value inline_exp(Ir& ir, Value value) { return exp_of({ir, value}).value(); }
+
+Value inline_expm1(Ir& ir, Value value) {
+  Floats x(ir, value);
+  Reduced r = reduce(x.at_most(89.0f).at_least(-18.0f));
+  Floats small = exp_tail(r.rest) + r.rest;
+  // 2^(n-1) twice: n reaches 128.
+  Value less = LLVMBuildSub(x.b(), r.n, x.word(1), "");
+  Floats scale = x.power_of_two(less);
+  Floats result = small.mul_add(scale, scale - 0.5f) * 2.0f;
+  // n = 0 gives back the sign of zero too.
+  Value untouched = LLVMBuildICmp(x.b(), LLVMIntEQ, r.n, x.word(0), "");
+  return result.replaced(untouched, small).value();
+}
+
+Value inline_log(Ir& ir, Value value) {
+  Floats x(ir, value);
+  Value subnormal = x.below(std::numeric_limits<float>::min());
+  Split parts = split(x.replaced(subnormal, x * 0x1p23f));
+  Floats exponent = x.from_integer(parts.exponent);
+  exponent = exponent.replaced(subnormal, exponent - 23.0f);
+  return with_log_limits(log_of_parts(parts.mantissa - 1.0f, exponent), x, 0).value();
+}
+
+Value inline_log1p(Ir& ir, Value value) {
+  Floats x(ir, value);
+  Floats u = x + 1.0f;
+  // What the sum lost; the larger operand is subtracted first.
+  Floats lost = (x - (u - 1.0f)).replaced(x.above(1.0f), x.k(1.0f) - (u - x));
+  Split parts = split(u);
+  Value down = LLVMBuildNeg(x.b(), parts.exponent, "");
+  // 2^-e, down to 2^-127 for the largest floats: there nothing was lost.
+  Value least = ir.binary("llvm.smax", down, x.word(static_cast<std::uint32_t>(-126)));
+  Floats f = lost.mul_add(x.power_of_two(least), parts.mantissa - 1.0f);
+  Floats result = log_of_parts(f, x.from_integer(parts.exponent));
+  result = with_log_limits(result, x, -1.0f);
+  return result.replaced(x.equals(0), x).value();
+}
+
+// x P(x^2) / Q(x^2) up to where tanh rounds to 1; all coefficients are positive.
+Value inline_tanh(Ir& ir, Value value) {
+  Floats original(ir, value);
+  Floats x = original.at_most(9.02f).at_least(-9.02f);
+  Floats u = x * x;
+  Floats p = u.polynomial({0x1.cbe174p-27f, 0x1.5a3630p-16f, 0x1.ca6b36p-9f, 0x1.1213d2p-3f, 1});
+  Floats q = u.polynomial({0x1.a23c5ep-21f, 0x1.58d378p-12f, 0x1.a816e2p-6f, 0x1.de5f36p-2f, 1});
+  return (x * (p / q)).value();
+}
+
+// Up to 1: x + x P(x^2). Above: 1 - exp(-g(x)), where g approximates -log(1 - erf(x)).
+Value inline_erf(Ir& ir, Value value) {
+  Floats x(ir, value);
+  Floats u = x * x;
+  Floats small = u.polynomial({0x1.496a5ap-14f, -0x1.a3f710p-11f, 0x1.5405b4p-8f, -0x1.b7f90ep-6f,
+                               0x1.ce2cf8p-4f, -0x1.81273ep-2f, 0x1.06eba8p-3f});
+  small = x.mul_add(small, x);
+  Floats a = x.abs().at_most(3.93f);
+  Floats g = a.polynomial({-0x1.86dd92p-13f, 0x1.825b00p-9f, -0x1.65cb7ap-6f, 0x1.a65344p-4f,
+                           0x1.46baecp-1f, 0x1.2088eap+0f, 0x1.661cf0p-12f});
+  Floats large = (x.k(1.0f) - exp_of(x.k(0) - g)).copysign(x);
+  return small.replaced(x.abs().above(1.0f), large).value();
+}
+
+}  // namespace fuseline::emit
