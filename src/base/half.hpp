@@ -30,7 +30,8 @@ inline double round_mantissa(double value, int mantissa, int min_exponent) {
   if (exponent == 1024) return value;
   int keep = exponent < min_exponent ? min_exponent : exponent;
   // Adding and subtracting 1.5 * 2^(52 + scale) rounds at the wanted position.
-  double scale = std::bit_cast<double>(static_cast<std::uint64_t>(keep - mantissa + 52 + 1023) << 52);
+  double scale =
+      std::bit_cast<double>(static_cast<std::uint64_t>(keep - mantissa + 52 + 1023) << 52);
   double shifted = value + 1.5 * scale;
   return shifted - 1.5 * scale;
 }
@@ -45,7 +46,9 @@ inline std::uint16_t float_to_bits16(double value, bool brain) {
   int mantissa = brain ? 7 : 10;
   int min_exponent = brain ? -126 : -14;
   double limit = brain ? 0x1p128 : 0x1p16;
-  double rounded = detail::round_mantissa(value < 0 ? -value : value, mantissa, min_exponent);
+  double magnitude = value < 0 ? -value : value;
+  double rounded =
+      magnitude < limit ? detail::round_mantissa(magnitude, mantissa, min_exponent) : limit;
   if (rounded >= limit) return static_cast<std::uint16_t>(sign | infinity);
   if (rounded == 0) return sign;
   std::uint64_t bits = std::bit_cast<std::uint64_t>(rounded);

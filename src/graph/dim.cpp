@@ -44,13 +44,17 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
 }
 std::int64_t floor_div_value(std::int64_t a, std::int64_t b) {
   if (b == 0) fail("size arithmetic divides {} by zero", a);
+  if (b == -1) return checked_mul(a, -1);  // the smallest number has no opposite
   std::int64_t q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 std::int64_t apply(Dim::Kind kind, std::int64_t a, std::int64_t b) {
   switch (kind) {
     case Dim::Kind::floor_div: return floor_div_value(a, b);
-    case Dim::Kind::ceil_div: return -floor_div_value(-a, b);
+    case Dim::Kind::ceil_div: {
+      std::int64_t down = floor_div_value(a, b);
+      return b == -1 || a % b == 0 ? down : down + 1;
+    }
     case Dim::Kind::min: return std::min(a, b);
     case Dim::Kind::max: return std::max(a, b);
     case Dim::Kind::less: return a < b;
@@ -83,6 +87,17 @@ void check_name(const std::string& name) {
   if (!ok) fail("size name \"{}\": letters, digits, '_', '.', ':' and '$' only, no digit first", name);
 }
 
+// Terms of a sum, or factors of a term. Sizes that people write have a few; text from elsewhere must
+// not take all memory or time.
+void check_complexity(std::size_t parts) {
+  constexpr std::size_t limit = 1024;
+  if (parts > limit) fail("size arithmetic: an expression of more than {} parts", limit);
+}
+void check_length(const std::string& text) {
+  constexpr std::size_t limit = 65536;
+  if (text.size() > limit) fail("size arithmetic: an expression of more than {} characters", limit);
+}
+
 template <class Term>
 std::string term_text(const Term& term) {
   if (term.key.empty()) return std::to_string(term.coefficient);
@@ -109,6 +124,7 @@ std::shared_ptr<const Poly> normalise(std::vector<typename Poly::Term> terms) {
     if (i == 0) poly->text = text;
     else if (text[0] == '-') poly->text += " - " + text.substr(1);
     else poly->text += " + " + text;
+    check_length(poly->text);
   }
   if (poly->terms.empty()) poly->text = "0";
   return poly;
@@ -235,6 +251,7 @@ bool Dim::operator<(const Dim& other) const { return poly_->text < other.poly_->
 
 Dim operator+(const Dim& a, const Dim& b) {
   auto terms = a.poly_->terms;
+  check_complexity(terms.size() + b.poly_->terms.size());
   terms.insert(terms.end(), b.poly_->terms.begin(), b.poly_->terms.end());
   return Dim(normalise<Dim::Poly>(std::move(terms)));
 }
@@ -243,13 +260,18 @@ Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
 
 Dim operator*(const Dim& a, const Dim& b) {
   std::vector<Dim::Poly::Term> terms;
+  check_complexity(a.poly_->terms.size() * b.poly_->terms.size());
   for (const auto& x : a.poly_->terms)
     for (const auto& y : b.poly_->terms) {
+      check_complexity(x.atoms.size() + y.atoms.size());
       Dim::Poly::Term term{checked_mul(x.coefficient, y.coefficient), x.atoms, {}};
       term.atoms.insert(term.atoms.end(), y.atoms.begin(), y.atoms.end());
       std::sort(term.atoms.begin(), term.atoms.end(),
                 [](const auto& p, const auto& q) { return p->text < q->text; });
-      for (const auto& atom : term.atoms) term.key += (term.key.empty() ? "" : "*") + atom->text;
+      for (const auto& atom : term.atoms) {
+        term.key += (term.key.empty() ? "" : "*") + atom->text;
+        check_length(term.key);
+      }
       terms.push_back(std::move(term));
     }
   return Dim(normalise<Dim::Poly>(std::move(terms)));
@@ -260,6 +282,7 @@ namespace {
 // The quotient when every coefficient divides exactly.
 template <class Terms>
 bool all_divisible(const Terms& terms, std::int64_t divisor) {
+  if (divisor <= 1) return divisor == 1;
   return std::all_of(terms.begin(), terms.end(),
                      [&](const auto& term) { return term.coefficient % divisor == 0; });
 }
@@ -269,7 +292,7 @@ bool all_divisible(const Terms& terms, std::int64_t divisor) {
 Dim floor_div(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return floor_div_value(a.constant(), b.constant());
   if (b == Dim(1)) return a;
-  if (b.is_constant() && b.constant() != 0 && all_divisible(a.poly_->terms, b.constant())) {
+  if (b.is_constant() && all_divisible(a.poly_->terms, b.constant())) {
     auto terms = a.poly_->terms;
     for (auto& term : terms) term.coefficient /= b.constant();
     return Dim(normalise<Dim::Poly>(std::move(terms)));
@@ -279,7 +302,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
 
 Dim ceil_div(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return apply(Dim::Kind::ceil_div, a.constant(), b.constant());
-  if (b.is_constant() && b.constant() != 0 && all_divisible(a.poly_->terms, b.constant()))
+  if (b.is_constant() && all_divisible(a.poly_->terms, b.constant()))
     return floor_div(a, b);
   return Dim::binary_atom(Dim::Kind::ceil_div, a, b);
 }
@@ -345,7 +368,8 @@ class Parser {
   static constexpr int max_depth = 64;  // hostile text must not exhaust the stack
 
   [[noreturn]] void error(const char* what) {
-    fail("size \"{}\": {} at position {}", text_, what, at_);
+    bool is_long = text_.size() > 80;
+    fail("size \"{}{}\": {} at position {}", text_.substr(0, 80), is_long ? "..." : "", what, at_);
   }
   void skip_space() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -418,7 +442,9 @@ class Parser {
     if (function == "operand") {
       std::string input = name();
       expect(',');
-      return Dim::operand(input, static_cast<int>(number()));
+      std::int64_t position = number();
+      if (position > 65535) error("no list of sizes is so long");
+      return Dim::operand(input, static_cast<int>(position));
     }
     Dim a = sum();
     expect(',');

@@ -14,10 +14,10 @@ namespace {
 bool is_allowed(TypeRule rule, DType dtype) {
   switch (rule) {
     case TypeRule::number: return !is_bool(dtype);
-    case TypeRule::real: return is_float(dtype);
+    case TypeRule::real:
+    case TypeRule::classify: return is_float(dtype);
     case TypeRule::integer: return is_integer(dtype);
     case TypeRule::logic: return !is_float(dtype);
-    case TypeRule::truth: return is_bool(dtype);
     default: return true;
   }
 }
@@ -25,10 +25,10 @@ bool is_allowed(TypeRule rule, DType dtype) {
 const char* wanted(TypeRule rule) {
   switch (rule) {
     case TypeRule::number: return "numbers";
-    case TypeRule::real: return "floating-point numbers";
+    case TypeRule::real:
+    case TypeRule::classify: return "floating-point numbers";
     case TypeRule::integer: return "integers";
     case TypeRule::logic: return "bool or integers";
-    case TypeRule::truth: return "bool";
     default: return "any type";
   }
 }
@@ -58,7 +58,7 @@ ValueType infer_elementwise(const InferContext& c, TypeRule rule) {
     }
     result.dims.push_back(extent);
   }
-  if (rule == TypeRule::compare) result.dtype = DType::bool_;
+  if (rule == TypeRule::compare || rule == TypeRule::classify) result.dtype = DType::bool_;
   return result;
 }
 

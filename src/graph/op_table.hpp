@@ -12,7 +12,7 @@
 namespace fuseline {
 
 enum class OpGroup : std::uint8_t { elementwise, structural, reduction };
-enum class TypeRule : std::uint8_t { number, any, real, integer, logic, compare, truth, choose };
+enum class TypeRule : std::uint8_t { number, any, real, integer, logic, compare, classify, choose };
 
 // What a type and shape rule sees.
 struct InferContext {

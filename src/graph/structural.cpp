@@ -199,6 +199,8 @@ ValueType infer_slice(const InferContext& c) {
   std::size_t rank = c.inputs[0].dims.size();
   if (starts.size() != rank || sizes.size() != rank || steps.size() != rank)
     fail("slice: starts, dims and steps need one entry for each of the {} axes", rank);
+  for (std::int64_t step : steps)
+    if (step == 0) fail("slice: a step of 0 repeats one element; use broadcast_to");
   check_sizes_not_negative(c, sizes);
   return {c.inputs[0].dtype, sizes};
 }
