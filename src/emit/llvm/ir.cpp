@@ -1,6 +1,10 @@
 // Ir: types, constants, lane movements and calls through the LLVM C API.
 #include "emit/llvm/ir.hpp"
 
+#include <llvm/Config/llvm-config.h>
+
+#include <llvm/Config/llvm-config.h>
+
 #include "base/fail.hpp"
 
 namespace fuseline::emit {
@@ -160,6 +164,7 @@ Value Ir::call_external(const std::string& name, LLVMTypeRef result, std::span<c
     add_attribute(function, LLVMAttributeFunctionIndex, "nounwind");
     add_attribute(function, LLVMAttributeFunctionIndex, "willreturn");
 #if LLVM_VERSION_MAJOR >= 16
+    // memory(none)
     LLVMAddAttributeAtIndex(
         function, LLVMAttributeFunctionIndex,
         LLVMCreateEnumAttribute(context_, LLVMGetEnumAttributeKindForName("memory", 6), 0));
