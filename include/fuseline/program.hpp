@@ -34,18 +34,19 @@ struct KernelReport {
   std::string source;                   // what the device's compiler is given
   std::string cuda_source;              // the same Region planned for CUDA, header-free CUDA C
   bool cache_hit = false;
-  double compile_ms = 0;                // generation and compilation, or loading on a hit
+  double compile_ms = 0;  // generation and compilation, or loading on a hit
   std::optional<int> registers, spill_bytes;
 };
 
 struct ProgramStats {
-  int instances = 0;           // sizes met and kept
-  int kernels = 0;             // compiled or loaded kernels
-  std::size_t arena_bytes = 0; // of the Lane that needs most
-  std::string recording;       // "cpu: not needed, ..."
+  int instances = 0;            // sizes met and kept
+  int kernels = 0;              // compiled or loaded kernels
+  std::size_t arena_bytes = 0;  // of the Lane that needs most
+  std::string recording;        // "cpu: not needed, ..."
 };
 
 class Program;
+class Device;
 
 // Runs a Program's Instances one after the other; owns their working memory. One thread at a time;
 // make one Lane for each thread. Keeps its Program alive.
@@ -88,7 +89,7 @@ class Program {
   std::string_view device() const;
 
  private:
-  friend Program compile(const Graph&, const CompileOptions&);
+  friend Program compile_on(Device&, const Graph&, const CompileOptions&);
   explicit Program(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -60,6 +60,8 @@ class Tensor {
   std::int64_t size() const { return element_count(shape_); }
   std::int64_t bytes() const;  // size() x element size
   bool is_dense() const;
+  // Another view of the same memory, which stays alive with it. `offset` counts elements.
+  Tensor view(std::int64_t offset, Shape shape, Shape strides) const;
   explicit operator bool() const { return data_ != nullptr; }
 
  private:

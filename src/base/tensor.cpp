@@ -70,6 +70,13 @@ std::int64_t Tensor::bytes() const {
   return size() * static_cast<std::int64_t>(size_of(dtype_));
 }
 
+Tensor Tensor::view(std::int64_t offset, Shape shape, Shape strides) const {
+  void* data = as<char>() + offset * static_cast<std::int64_t>(size_of(dtype_));
+  Tensor other(data, dtype_, std::move(shape), std::move(strides), device_);
+  other.owner_ = owner_;
+  return other;
+}
+
 bool Tensor::is_dense() const {
   std::int64_t step = 1;
   for (std::size_t i = shape_.size(); i-- > 0;) {

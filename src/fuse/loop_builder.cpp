@@ -134,10 +134,8 @@ std::vector<Id> Builder::load_group(int buffer, Id index, int channels, int lane
 
 Id Builder::gather(int buffer, Id index) {
   DType dtype = register_type(kernel_.buffers[static_cast<std::size_t>(buffer)].dtype);
-  return emit({.op = Op::gather,
-               .type = {dtype, type_of(index).lanes},
-               .args = {index},
-               .buffer = buffer});
+  return emit(
+      {.op = Op::gather, .type = {dtype, type_of(index).lanes}, .args = {index}, .buffer = buffer});
 }
 
 void Builder::store(int buffer, Id index, Id value, int align, bool streaming) {
@@ -211,10 +209,8 @@ Id Builder::ballot_count(Id condition) {
 }
 
 Id Builder::atomic_add(int buffer, Id index, Id value) {
-  return emit({.op = Op::atomic_add,
-               .type = type_of(value),
-               .args = {index, value},
-               .buffer = buffer});
+  return emit(
+      {.op = Op::atomic_add, .type = type_of(value), .args = {index, value}, .buffer = buffer});
 }
 
 }  // namespace fuseline::loop

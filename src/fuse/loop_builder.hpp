@@ -57,7 +57,9 @@ class Builder {
   void scatter(int buffer, Id index, Id value);
 
   Id var(Id initial) { return emit({.op = Op::var, .type = type_of(initial), .args = {initial}}); }
-  Id get(Id variable) { return emit({.op = Op::get, .type = type_of(variable), .args = {variable}}); }
+  Id get(Id variable) {
+    return emit({.op = Op::get, .type = type_of(variable), .args = {variable}});
+  }
   void set(Id variable, Id value);
 
   void for_range(Id begin, Id end, Id step, const std::function<void(Id)>& body);
@@ -71,7 +73,7 @@ class Builder {
   Id atomic_add(int buffer, Id index, Id value);
 
  private:
-  Id emit(Inst inst);              // gives the result an id
+  Id emit(Inst inst);  // gives the result an id
   void emit_void(Inst inst);
   Id new_id(Type type);
 

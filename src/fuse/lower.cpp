@@ -29,9 +29,15 @@ class Lowering {
     s_ = &scalars;
     r_ = &reductions;
     switch (plan_.strategy) {
-      case Strategy::flat: gpu() ? flat_gpu() : flat_cpu(); break;
-      case Strategy::row: gpu() ? row_gpu() : row_cpu(); break;
-      case Strategy::column: gpu() ? column_gpu() : column_cpu(); break;
+      case Strategy::flat:
+        gpu() ? flat_gpu() : flat_cpu();
+        break;
+      case Strategy::row:
+        gpu() ? row_gpu() : row_cpu();
+        break;
+      case Strategy::column:
+        gpu() ? column_gpu() : column_cpu();
+        break;
     }
     return std::move(lowered_);
   }
@@ -49,11 +55,14 @@ class Lowering {
       return builder_.add_buffer({std::move(name), dtype, written});
     };
     for (std::size_t i = 0; i < region_.sources.size(); ++i)
-      source_buffers_.push_back(add(fmt::format("in{}", i), region_.sources[i].dtype, false, Kind::source, i));
+      source_buffers_.push_back(
+          add(fmt::format("in{}", i), region_.sources[i].dtype, false, Kind::source, i));
     for (std::size_t i = 0; i < region_.points.size(); ++i)
-      point_buffers_.push_back(add(fmt::format("out{}", i), region_.points[i].dtype, true, Kind::point, i));
+      point_buffers_.push_back(
+          add(fmt::format("out{}", i), region_.points[i].dtype, true, Kind::point, i));
     for (std::size_t i = 0; i < region_.results.size(); ++i)
-      result_buffers_.push_back(add(fmt::format("res{}", i), region_.results[i].dtype, true, Kind::result, i));
+      result_buffers_.push_back(
+          add(fmt::format("res{}", i), region_.results[i].dtype, true, Kind::result, i));
   }
 
   // ---- pieces that the strategies share
@@ -111,7 +120,8 @@ class Lowering {
     } else if (step == Dim(channels)) {
       builder_.store_group(buffer, at, values, align, streaming);
     } else {
-      Id steps = builder_.mul(builder_.ramp(index(0), lanes), builder_.splat(s_->size(step), lanes));
+      Id steps =
+          builder_.mul(builder_.ramp(index(0), lanes), builder_.splat(s_->size(step), lanes));
       for (std::int64_t c = 0; c < channels; ++c) {
         Id first = builder_.splat(builder_.add(at, index(c)), lanes);
         builder_.scatter(buffer, builder_.add(first, steps), values[static_cast<std::size_t>(c)]);
@@ -176,8 +186,10 @@ class Lowering {
       return;
     }
     Id chunks = s_->size(Dim::symbol("$inner_chunks"));
-    Share inner = share(builder_.rem(block, chunks), Dim::symbol("$inner_chunk"), extent(inner_axis));
-    Share rows = share(builder_.div(block, chunks), Dim::symbol("$row_chunk"), Dim::symbol("$rows"));
+    Share inner =
+        share(builder_.rem(block, chunks), Dim::symbol("$inner_chunk"), extent(inner_axis));
+    Share rows =
+        share(builder_.div(block, chunks), Dim::symbol("$row_chunk"), Dim::symbol("$rows"));
     builder_.for_range(rows.begin, rows.end, index(1), [&](Id r) {
       s_->enter();
       set_coordinates(0, inner_axis, r);
@@ -271,7 +283,8 @@ class Lowering {
   Id global_thread() {
     Id threads = builder_.integer(DType::i64, lowered_.kernel.threads);
     Id first = builder_.mul(builder_.block_id(), threads);
-    return builder_.cast(s_->index_type(), builder_.add(first, builder_.cast(DType::i64, builder_.thread_id())));
+    return builder_.cast(s_->index_type(),
+                         builder_.add(first, builder_.cast(DType::i64, builder_.thread_id())));
   }
 
   // The lanes at `start`, or what is left of them one by one.

@@ -19,8 +19,8 @@ constexpr std::int64_t max_block_elements = 65536;
 
 }  // namespace
 
-ReductionLowering::ReductionLowering(const KernelPlan& plan, loop::Builder& builder, ScalarLowering& scalars,
-                                     LoweredKernel& lowered)
+ReductionLowering::ReductionLowering(const KernelPlan& plan, loop::Builder& builder,
+                                     ScalarLowering& scalars, LoweredKernel& lowered)
     : plan_(plan), region_(*plan.region), builder_(builder), s_(scalars), lowered_(lowered) {
   for (const RegionReduction& reduction : region_.reductions)
     accumulators_.push_back(plan_accumulator(reduction));
@@ -36,7 +36,8 @@ ReductionLowering::Accumulator ReductionLowering::plan_accumulator(const RegionR
   if (!sum) return plain;
   DType from = region_.dag[n.args[0]].dtype;
   bool small_block = plan_.strategy == Strategy::flat;
-  DType narrow = size_of(r.dtype) == 8 && (small_block || plan_.guards.index32) ? DType::i32 : r.dtype;
+  DType narrow =
+      size_of(r.dtype) == 8 && (small_block || plan_.guards.index32) ? DType::i32 : r.dtype;
   if (is_bool(from) && plan_.strategy != Strategy::column) return {narrow, n.args[0], true};
   if (!is_integer(from) || size_of(r.dtype) != 8 || !small_block) return plain;
   Range range = region_.dag.range(n.args[0]);
@@ -55,7 +56,8 @@ void ReductionLowering::add_scratch() {
   for (std::size_t i = 0; whole && i < region_.reductions.size(); ++i) {
     const RegionReduction& r = region_.reductions[i];
     Pair buffers{add(fmt::format("part{}", i), r.dtype, Kind::partial, i), no_id};
-    if (r.with_index) buffers.index = add(fmt::format("part{}_index", i), DType::i64, Kind::partial_index, i);
+    if (r.with_index)
+      buffers.index = add(fmt::format("part{}_index", i), DType::i64, Kind::partial_index, i);
     partial_buffers_.push_back(buffers);
   }
   if (whole) ticket_ = static_cast<int>(add("ticket", DType::i32, Kind::ticket, 0));
@@ -64,7 +66,8 @@ void ReductionLowering::add_scratch() {
   for (std::size_t i = 0; i < region_.reductions.size(); ++i) {
     const RegionReduction& r = region_.reductions[i];
     auto shared = [&](std::string name, DType dtype) {
-      return static_cast<Id>(builder_.add_buffer({std::move(name), dtype, true, loop::Space::shared, warps}));
+      return static_cast<Id>(
+          builder_.add_buffer({std::move(name), dtype, true, loop::Space::shared, warps}));
     };
     Pair buffers{shared(fmt::format("warps{}", i), r.dtype), no_id};
     if (r.with_index) buffers.index = shared(fmt::format("warps{}_index", i), DType::i64);
@@ -102,12 +105,14 @@ ReductionLowering::Pair ReductionLowering::read(const RegionReduction& r, const 
   return {builder_.get(variables.value), r.with_index ? builder_.get(variables.index) : no_id};
 }
 
-ReductionLowering::Pair ReductionLowering::combine(const RegionReduction& r, const Pair& a, const Pair& b) {
+ReductionLowering::Pair ReductionLowering::combine(const RegionReduction& r, const Pair& a,
+                                                   const Pair& b) {
   if (!r.with_index) return {builder_.compute(r.combine, {a.value, b.value}), no_id};
   // b wins when it is better, or equal and earlier. NaN is better than any number.
   auto both = [&](Id x, Id y) { return builder_.compute(Intrinsic::bit_and, {x, y}); };
   auto either = [&](Id x, Id y) { return builder_.compute(Intrinsic::bit_or, {x, y}); };
-  Id better = r.combine == Intrinsic::max ? builder_.lt(a.value, b.value) : builder_.lt(b.value, a.value);
+  Id better =
+      r.combine == Intrinsic::max ? builder_.lt(a.value, b.value) : builder_.lt(b.value, a.value);
   Id earlier = builder_.lt(b.index, a.index);
   Id wins = either(better, both(builder_.eq(a.value, b.value), earlier));
   if (is_float(r.dtype)) {
@@ -119,7 +124,8 @@ ReductionLowering::Pair ReductionLowering::combine(const RegionReduction& r, con
   return {builder_.select(wins, b.value, a.value), builder_.select(wins, b.index, a.index)};
 }
 
-void ReductionLowering::update(const RegionReduction& r, const Pair& variables, const Pair& element) {
+void ReductionLowering::update(const RegionReduction& r, const Pair& variables,
+                               const Pair& element) {
   Pair merged = combine(r, read(r, variables), element);
   builder_.set(variables.value, merged.value);
   if (r.with_index) builder_.set(variables.index, merged.index);
@@ -137,7 +143,8 @@ void ReductionLowering::accumulate() {
       update(r, acc.single, {builder_.cast(acc.dtype, counted), no_id});
       continue;
     }
-    Pair element{builder_.cast(acc.dtype, s_.wide(acc.source)), r.with_index ? s_.wide(r.index) : no_id};
+    Pair element{builder_.cast(acc.dtype, s_.wide(acc.source)),
+                 r.with_index ? s_.wide(r.index) : no_id};
     if (column || lanes == 1) {
       update(r, acc.single, element);
     } else if (acc.lanes.value != no_id) {
@@ -162,7 +169,8 @@ ReductionLowering::Pair ReductionLowering::finish_lanes(std::size_t position) {
 
 void ReductionLowering::publish(const std::vector<Pair>& pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i)
-    s_.set_reduced(static_cast<int>(i), region_.reductions[i].with_index ? pairs[i].index : pairs[i].value);
+    s_.set_reduced(static_cast<int>(i),
+                   region_.reductions[i].with_index ? pairs[i].index : pairs[i].value);
 }
 
 void ReductionLowering::end_column() {
@@ -188,7 +196,8 @@ ReductionLowering::Pair ReductionLowering::across_warp(const RegionReduction& r,
 }
 
 // Valid in thread 0. Shared memory may be written again when `more_follow`.
-ReductionLowering::Pair ReductionLowering::across_block(std::size_t position, Pair pair, bool more_follow) {
+ReductionLowering::Pair ReductionLowering::across_block(std::size_t position, Pair pair,
+                                                        bool more_follow) {
   const RegionReduction& r = region_.reductions[position];
   const Pair& shared = shared_buffers_[position];
   auto integer = [&](std::int64_t v) { return builder_.integer(DType::i32, v); };
@@ -204,7 +213,8 @@ ReductionLowering::Pair ReductionLowering::across_block(std::size_t position, Pa
   Id warps = integer(plan_.target.block_threads / warp_size);
   Id used = builder_.lt(thread, warps);
   Id from = builder_.select(used, thread, integer(0));
-  Pair sums{builder_.select(used, builder_.load(static_cast<int>(shared.value), from), identity(r, r.dtype, 1)),
+  Pair sums{builder_.select(used, builder_.load(static_cast<int>(shared.value), from),
+                            identity(r, r.dtype, 1)),
             no_id};
   if (r.with_index)
     sums.index = builder_.select(used, builder_.load(static_cast<int>(shared.index), from),
@@ -224,7 +234,8 @@ void ReductionLowering::end_row(const std::function<void()>& store_results) {
     store_results();
     return;
   }
-  builder_.if_then(builder_.eq(builder_.thread_id(), builder_.integer(DType::i32, 0)), store_results);
+  builder_.if_then(builder_.eq(builder_.thread_id(), builder_.integer(DType::i32, 0)),
+                   store_results);
 }
 
 // ---- blocks
@@ -240,7 +251,8 @@ void ReductionLowering::store_partials(const std::vector<Pair>& pairs) {
 
 std::vector<ReductionLowering::Pair> ReductionLowering::combine_partials() {
   start(1, false);
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {  // in the reductions' own types from here
+  for (std::size_t i = 0; i < accumulators_.size();
+       ++i) {  // in the reductions' own types from here
     const RegionReduction& r = region_.reductions[i];
     accumulators_[i].single.value = builder_.var(identity(r, r.dtype, 1));
   }
@@ -251,7 +263,8 @@ std::vector<ReductionLowering::Pair> ReductionLowering::combine_partials() {
     for (std::size_t i = 0; i < accumulators_.size(); ++i) {
       const RegionReduction& r = region_.reductions[i];
       Pair part{builder_.load(static_cast<int>(partial_buffers_[i].value), block), no_id};
-      if (r.with_index) part.index = builder_.load(static_cast<int>(partial_buffers_[i].index), block);
+      if (r.with_index)
+        part.index = builder_.load(static_cast<int>(partial_buffers_[i].index), block);
       update(r, accumulators_[i].single, part);
     }
   });
@@ -286,8 +299,10 @@ void ReductionLowering::end_block(const std::function<void()>& store_results) {
       builder_.store(ticket_, ticket_at, zero);  // ready for the next launch
       store_results();
     };
-    if (gpu()) builder_.if_then(builder_.eq(builder_.thread_id(), zero), write);
-    else write();
+    if (gpu())
+      builder_.if_then(builder_.eq(builder_.thread_id(), zero), write);
+    else
+      write();
   };
   if (!gpu()) {
     builder_.if_then(take_ticket(), finish);

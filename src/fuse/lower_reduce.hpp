@@ -35,9 +35,9 @@ class ReductionLowering {
     loop::Id value, index;  // index: only with_index
   };
   struct Accumulator {
-    DType dtype;             // in which this block adds up: may be narrower than the reduction's
-    ScalarId source;         // what is added: the value, or what it was widened from
-    bool counts = false;     // source is bool: lanes are counted
+    DType dtype;          // in which this block adds up: may be narrower than the reduction's
+    ScalarId source;      // what is added: the value, or what it was widened from
+    bool counts = false;  // source is bool: lanes are counted
     Pair lanes{loop::no_id, loop::no_id}, single{loop::no_id, loop::no_id};
   };
 

@@ -25,8 +25,13 @@ std::string name_of_param(const ParamArgument& argument) {
 }  // namespace
 
 ScalarLowering::ScalarLowering(const KernelPlan& plan, loop::Builder& builder,
-                               std::vector<ParamArgument>& params, const std::vector<int>& source_buffers)
-    : plan_(plan), region_(*plan.region), builder_(builder), params_(params), source_buffers_(source_buffers) {
+                               std::vector<ParamArgument>& params,
+                               const std::vector<int>& source_buffers)
+    : plan_(plan),
+      region_(*plan.region),
+      builder_(builder),
+      params_(params),
+      source_buffers_(source_buffers) {
   coordinates_.assign(plan.axes.size(), loop::no_id);
   find_varying();
   enter();
@@ -55,7 +60,8 @@ void ScalarLowering::find_varying() {
     else if (n.kind == ScalarKind::read && plan_.reads.contains(id))
       varies_[id] = read_varies(id);
     else
-      varies_[id] = std::any_of(n.args.begin(), n.args.end(), [&](ScalarId arg) { return varies_[arg]; });
+      varies_[id] =
+          std::any_of(n.args.begin(), n.args.end(), [&](ScalarId arg) { return varies_[arg]; });
   }
 }
 
@@ -96,22 +102,30 @@ Id ScalarLowering::make(ScalarId id) {
     return param({id, register_type(n.dtype)});
   }
   switch (n.kind) {
-    case ScalarKind::coord: return make_coordinate(n.index);
-    case ScalarKind::read: return make_read(id);
-    case ScalarKind::apply: return make_apply(n);
-    case ScalarKind::cast: return make_cast(n);
-    case ScalarKind::round: return builder_.round_to(n.dtype, value(n.args[0]));
-    case ScalarKind::reduced: return reduced_.at(n.index);
+    case ScalarKind::coord:
+      return make_coordinate(n.index);
+    case ScalarKind::read:
+      return make_read(id);
+    case ScalarKind::apply:
+      return make_apply(n);
+    case ScalarKind::cast:
+      return make_cast(n);
+    case ScalarKind::round:
+      return builder_.round_to(n.dtype, value(n.args[0]));
+    case ScalarKind::reduced:
+      return reduced_.at(n.index);
     case ScalarKind::select: {
       auto args = same_lanes(n.args);
       return builder_.select(args[0], args[1], args[2]);
     }
-    default: fail_internal("a uniform scalar is a parameter");
+    default:
+      fail_internal("a uniform scalar is a parameter");
   }
 }
 
 Id ScalarLowering::make_literal(const ScalarNode& n) {
-  if (is_float(n.dtype)) return builder_.real(register_type(n.dtype), std::bit_cast<double>(n.bits));
+  if (is_float(n.dtype))
+    return builder_.real(register_type(n.dtype), std::bit_cast<double>(n.bits));
   return builder_.integer(n.dtype, static_cast<std::int64_t>(n.bits));
 }
 
@@ -168,7 +182,8 @@ Id ScalarLowering::make_integer_division(const ScalarNode& n, Id a, Id b) {
 Id ScalarLowering::make_shift(const ScalarNode& n, Id a, Id b) {
   auto width = static_cast<std::int64_t>(8 * size_of(n.dtype));
   Range count = region_.dag.range(n.args[1]);
-  if (n.dtype != DType::u64 && count.low >= 0 && count.high < width) return builder_.compute(n.fn, {a, b});
+  if (n.dtype != DType::u64 && count.low >= 0 && count.high < width)
+    return builder_.compute(n.fn, {a, b});
   int lanes = builder_.type_of(a).lanes;
   Id zero = builder_.integer(n.dtype, 0, lanes), last = builder_.integer(n.dtype, width - 1, lanes);
   Id inside = builder_.le(b, last);
@@ -186,7 +201,8 @@ Id ScalarLowering::make_cast(const ScalarNode& n) {
     // Through f32; a 64-bit source may round twice, as in every library without f64 -> f16.
     return builder_.round_to(n.dtype, builder_.cast(DType::f32, a));
   }
-  if (is_float(from) && is_integer(n.dtype)) return builder_.cast(n.dtype, a, loop::CastMode::saturate);
+  if (is_float(from) && is_integer(n.dtype))
+    return builder_.cast(n.dtype, a, loop::CastMode::saturate);
   return builder_.cast(n.dtype, a);
 }
 
@@ -261,7 +277,8 @@ Id ScalarLowering::make_affine_read(ScalarId id, const Access& access) {
   DType dtype = region_.dag[id].dtype;
   const Dim& c = access.coefficients[static_cast<std::size_t>(plan_.vector_axis())];
   if (!varies_[id] || lanes_ == 1) return builder_.load(buffer, address(access));
-  if (c == Dim(1)) return builder_.load(buffer, address(access), lanes_, align_of(dtype), streaming());
+  if (c == Dim(1))
+    return builder_.load(buffer, address(access), lanes_, align_of(dtype), streaming());
   if (access.channel >= 0 && c == Dim(access.channels)) return make_group_read(source, access);
   Id steps = builder_.mul(builder_.ramp(index(0), lanes_), builder_.splat(size(c), lanes_));
   return builder_.gather(buffer, builder_.add(builder_.splat(address(access), lanes_), steps));
@@ -274,10 +291,12 @@ Id ScalarLowering::make_group_read(int source, const Access& access) {
   for (const Dim& c : first.coefficients) name += "," + c.to_string();
   auto channel = static_cast<std::size_t>(access.channel);
   for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame)
-    if (auto found = frame->groups.find(name); found != frame->groups.end()) return found->second[channel];
+    if (auto found = frame->groups.find(name); found != frame->groups.end())
+      return found->second[channel];
   DType dtype = region_.sources[static_cast<std::size_t>(source)].dtype;
   int buffer = source_buffers_[static_cast<std::size_t>(source)];
-  auto ids = builder_.load_group(buffer, address(first), access.channels, lanes_, align_of(dtype), streaming());
+  auto ids = builder_.load_group(buffer, address(first), access.channels, lanes_, align_of(dtype),
+                                 streaming());
   return (frames_.back().groups[name] = ids)[channel];
 }
 
@@ -286,7 +305,8 @@ Id ScalarLowering::make_general_read(ScalarId id) {
   const ScalarNode& n = region_.dag[id];
   const RegionSource& source = region_.sources[static_cast<std::size_t>(n.index)];
   int buffer = source_buffers_[static_cast<std::size_t>(n.index)];
-  Dims strides = strides_of(source.value, source.dims, plan_.guards.sources[static_cast<std::size_t>(n.index)]);
+  Dims strides = strides_of(source.value, source.dims,
+                            plan_.guards.sources[static_cast<std::size_t>(n.index)]);
   std::vector<Id> own = same_lanes(n.args);
   Id sum = loop::no_id;
   for (std::size_t d = 0; d < own.size(); ++d) {
@@ -295,7 +315,8 @@ Id ScalarLowering::make_general_read(ScalarId id) {
       step = builder_.mul(step, builder_.splat(size(strides[d]), builder_.type_of(step).lanes));
     sum = d == 0 ? step : builder_.add(sum, step);
   }
-  return builder_.type_of(sum).lanes == 1 ? builder_.load(buffer, sum) : builder_.gather(buffer, sum);
+  return builder_.type_of(sum).lanes == 1 ? builder_.load(buffer, sum)
+                                          : builder_.gather(buffer, sum);
 }
 
 }  // namespace fuseline

@@ -39,7 +39,7 @@ class ScalarLowering {
   void hoist(const std::vector<ScalarId>& roots);
   void hoist_base(const Access& access) { base(access); }
 
-  loop::Id size(const Dim& dim);           // of index type
+  loop::Id size(const Dim& dim);  // of index type
   loop::Id index(std::int64_t value) { return builder_.integer(index_type(), value); }
   loop::Id address(const Access& access);  // of lane 0, at the current coordinates
 

@@ -16,9 +16,9 @@
 namespace fuseline {
 namespace {
 
-constexpr int max_operations = 512;       // an expression above this is stored and read back
-constexpr int cheap_operations = 16;      // recomputed in a second Region rather than stored
-constexpr int max_sampled_operations = 8; // recomputed at each tap of a sampler
+constexpr int max_operations = 512;        // an expression above this is stored and read back
+constexpr int cheap_operations = 16;       // recomputed in a second Region rather than stored
+constexpr int max_sampled_operations = 8;  // recomputed at each tap of a sampler
 constexpr std::int64_t max_unroll = 4;
 
 bool is_leaf(OpCode op) {
@@ -38,7 +38,9 @@ struct Space {
   int unroll = 1;
   std::vector<bool> reduced;
 
-  bool has_reduction() const { return std::find(reduced.begin(), reduced.end(), true) != reduced.end(); }
+  bool has_reduction() const {
+    return std::find(reduced.begin(), reduced.end(), true) != reduced.end();
+  }
   Dims kept() const {
     Dims dims_kept;
     for (std::size_t i = 0; i < dims.size(); ++i)
@@ -49,7 +51,8 @@ struct Space {
 
 class Partitioner {
  public:
-  Partitioner(const Graph& graph, const PartitionOptions& options) : graph_(graph), options_(options) {}
+  Partitioner(const Graph& graph, const PartitionOptions& options)
+      : graph_(graph), options_(options) {}
 
   std::vector<Region> run() {
     count_consumers();
@@ -71,10 +74,18 @@ class Partitioner {
   OpGroup kind(ValueId value) const { return info(node(value).op).group; }
   bool is_reduction(ValueId value) const { return kind(value) == OpGroup::reduction; }
 
+  // What no output needs is left out.
   void count_consumers() {
     consumers_.resize(graph_.value_count());
-    for (const Node& n : graph_.nodes())
-      for (ValueId input : n.inputs) consumers_[input].push_back(n.output);
+    live_.resize(graph_.value_count());
+    for (const NamedValue& output : graph_.outputs()) live_[output.value] = true;
+    for (auto n = graph_.nodes().rbegin(); n != graph_.nodes().rend(); ++n) {
+      if (!live_[n->output]) continue;
+      for (ValueId input : n->inputs) {
+        live_[input] = true;
+        consumers_[input].push_back(n->output);
+      }
+    }
   }
 
   // ---- roots
@@ -83,13 +94,16 @@ class Partitioner {
     std::vector<int> cost(graph_.value_count());
     for (const Node& n : graph_.nodes()) {
       ValueId v = n.output;
-      if (is_leaf(n.op)) continue;
+      if (is_leaf(n.op) || !live_[v]) continue;
       int sum = 1;
       for (ValueId input : n.inputs) sum += is_root(input) ? 0 : cost[input];
       cost[v] = std::min(sum, 1 << 20);
-      if (!options_.fuse) add_root(v, "fusion is off");
-      else if (is_reduction(v)) add_root(v, "a reduction ends its iteration space");
-      else if (sum > max_operations) add_root(v, fmt::format("more than {} operations", max_operations));
+      if (!options_.fuse)
+        add_root(v, "fusion is off");
+      else if (is_reduction(v))
+        add_root(v, "a reduction ends its iteration space");
+      else if (sum > max_operations)
+        add_root(v, fmt::format("more than {} operations", max_operations));
       else if (feeds_sampler(v) && sum > max_sampled_operations)
         add_root(v, "a sampler reads it at several places");
     }
@@ -113,11 +127,12 @@ class Partitioner {
     space.reduced.assign(space.dims.size(), false);
     bool with_index = false;
     if (is_reduction(root)) {
-      for (int axis : reduced_axes(n, space.dims.size())) space.reduced[static_cast<std::size_t>(axis)] = true;
+      for (int axis : reduced_axes(n, space.dims.size()))
+        space.reduced[static_cast<std::size_t>(axis)] = true;
       with_index = reduction_info(n.op).with_index;
     }
-    bool small = space.dims.size() >= 2 && space.dims.back().is_constant() && space.dims.back().constant() > 1 &&
-                 space.dims.back().constant() <= max_unroll;
+    bool small = space.dims.size() >= 2 && space.dims.back().is_constant() &&
+                 space.dims.back().constant() > 1 && space.dims.back().constant() <= max_unroll;
     if (small && !with_index) {
       space.unroll = static_cast<int>(space.dims.back().constant());
       space.dims.pop_back();
@@ -136,8 +151,10 @@ class Partitioner {
       ValueId v = todo.back();
       todo.pop_back();
       if (!seen.insert(v).second) continue;
-      if (is_root(v) && !is_leaf(node(v).op)) found.insert(v);
-      else todo.insert(todo.end(), node(v).inputs.begin(), node(v).inputs.end());
+      if (is_root(v) && !is_leaf(node(v).op))
+        found.insert(v);
+      else
+        todo.insert(todo.end(), node(v).inputs.begin(), node(v).inputs.end());
     }
     return found;
   }
@@ -177,7 +194,8 @@ class Partitioner {
     const Group& group = groups_[g];
     if (group.space.dims != space.dims || group.space.unroll != space.unroll) {
       // A value over the pixels joins one over pixels and channels, whose channels are written out.
-      bool same_pixels = group.space.dims == space.dims && (space.unroll == 1 || group.space.unroll == 1);
+      bool same_pixels =
+          group.space.dims == space.dims && (space.unroll == 1 || group.space.unroll == 1);
       if (!same_pixels) return false;
     }
     bool both_reduce = group.space.has_reduction() && space.has_reduction();
@@ -207,12 +225,14 @@ class Partitioner {
 
   // A pointwise value of the kept coordinates behind a group's reductions (a mean's division)
   // belongs to that group: its last block computes it.
-  bool place_as_result(ValueId root, const std::set<ValueId>& stored, const std::set<std::size_t>& before) {
+  bool place_as_result(ValueId root, const std::set<ValueId>& stored,
+                       const std::set<std::size_t>& before) {
     if (is_reduction(root) || stored.empty()) return false;
     std::size_t g = group_of_.at(*stored.rbegin());
     Group& group = groups_[g];
     bool all_here = std::all_of(stored.begin(), stored.end(), [&](ValueId v) {
-      return group_of_.at(v) == g && (is_reduction(v) || is_result(g, v));
+      return group_of_.at(v) == g &&
+             ((is_reduction(v) && space_of(v).has_reduction()) || is_result(g, v));
     });
     if (!all_here || before.size() != 1 || !only_elementwise(root)) return false;
     if (without_ones(graph_.type(root).dims) != without_ones(group.space.kept())) return false;
@@ -231,7 +251,8 @@ class Partitioner {
     if (!ok) return false;
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
       if (is_root(v) && !is_leaf(node(v).op)) return true;
-      if (node(v).op == OpCode::constant || node(v).op == OpCode::dim_value) return graph_.type(v).dims.empty();
+      if (node(v).op == OpCode::constant || node(v).op == OpCode::dim_value)
+        return graph_.type(v).dims.empty();
       return node(v).op != OpCode::input && only_elementwise(v);
     });
   }
@@ -297,16 +318,20 @@ class Partitioner {
     building.results = true;
     building.memo.clear();
     for (ValueId root : group.reductions)
-      if (is_needed_outside(root, g)) build_result(building, root);
+      if (building.reduction_position.contains(root) && is_needed_outside(root, g))
+        build_result(building, root);
     for (ValueId root : group.results) build_result(building, root);
     for (const auto& [root, where] : group_of_)
-      if (where == g) region.reasons.push_back(fmt::format("{} is stored: {}", describe(root), reasons_.at(root)));
+      if (where == g)
+        region.reasons.push_back(
+            fmt::format("{} is stored: {}", describe(root), reasons_.at(root)));
     return region;
   }
 
   std::string describe(ValueId value) const {
     for (const NamedValue& output : graph_.outputs())
-      if (output.value == value) return fmt::format("{} ({})", output.name, name_of(node(value).op));
+      if (output.value == value)
+        return fmt::format("{} ({})", output.name, name_of(node(value).op));
     return fmt::format("%{} ({})", value, name_of(node(value).op));
   }
 
@@ -350,8 +375,17 @@ class Partitioner {
       auto index = coordinates(region);
       if (inner) index.push_back(region.dag.integer(DType::i64, u));
       ScalarId value = region.dag.cast(dtype, pull(b, n.inputs[0], index));
-      if (inner_reduced && u > 0) values[0] = region.dag.apply(how.combine, {values[0], value});
-      else values.push_back(value);
+      if (inner_reduced && u > 0)
+        values[0] = region.dag.apply(how.combine, {values[0], value});
+      else
+        values.push_back(value);
+    }
+    bool over_channels_only = !space_of(root).has_reduction();
+    if (over_channels_only) {  // nothing is left to reduce: a pointwise value
+      b.region.points.push_back(
+          {root, graph_.type(root).dtype, {region.dag.cast(graph_.type(root).dtype, values[0])}});
+      region.operations.push_back(root);
+      return;
     }
     ScalarId index = 0;
     if (how.with_index) index = coordinates(region)[static_cast<std::size_t>(axes[0])];
@@ -367,7 +401,8 @@ class Partitioner {
     std::size_t parts = is_reduction(root) ? b.reduction_position.at(root).size() : 1;
     for (std::size_t u = 0; u < parts; ++u) {
       b.unrolled = static_cast<int>(u);
-      output.scalars.push_back(is_reduction(root) ? reduced_leaf(b, root) : compute(b, root, result_index(b, root)));
+      output.scalars.push_back(is_reduction(root) ? reduced_leaf(b, root)
+                                                  : compute(b, root, result_index(b, root)));
     }
     b.region.results.push_back(std::move(output));
   }
@@ -428,7 +463,8 @@ class Partitioner {
 
   ScalarId read(Building& b, ValueId value, const std::vector<ScalarId>& index) {
     auto& sources = b.region.sources;
-    auto found = std::find_if(sources.begin(), sources.end(), [&](const auto& s) { return s.value == value; });
+    auto found = std::find_if(sources.begin(), sources.end(),
+                              [&](const auto& s) { return s.value == value; });
     auto position = static_cast<int>(found - sources.begin());
     const ValueType& type = graph_.type(value);
     if (found == sources.end()) sources.push_back({value, type.dtype, type.dims});
@@ -462,6 +498,7 @@ class Partitioner {
 
   const Graph& graph_;
   PartitionOptions options_;
+  std::vector<bool> live_;  // by value
   std::vector<std::vector<ValueId>> consumers_;
   std::vector<int> cost_;
   std::map<ValueId, std::string> reasons_;  // the roots, and why

@@ -26,7 +26,8 @@ Dims strides_of(ValueId value, const Dims& dims, Placement placement) {
 }
 
 int KernelPlan::kept_axes() const {
-  return static_cast<int>(std::count_if(axes.begin(), axes.end(), [](const PlanAxis& a) { return !a.reduced; }));
+  return static_cast<int>(
+      std::count_if(axes.begin(), axes.end(), [](const PlanAxis& a) { return !a.reduced; }));
 }
 
 int KernelPlan::vector_axis() const {
@@ -41,7 +42,8 @@ struct Affine {
   std::vector<Dim> coefficients;
   Dim constant;
   bool is_constant() const {
-    return std::all_of(coefficients.begin(), coefficients.end(), [](const Dim& d) { return d == Dim(0); });
+    return std::all_of(coefficients.begin(), coefficients.end(),
+                       [](const Dim& d) { return d == Dim(0); });
   }
 };
 
@@ -94,10 +96,16 @@ class Planner {
       case ScalarKind::literal:
         result.constant = static_cast<std::int64_t>(n.bits);
         return result;
-      case ScalarKind::dim: result.constant = n.dim; return result;
-      case ScalarKind::coord: result.coefficients[static_cast<std::size_t>(n.index)] = 1; return result;
-      case ScalarKind::apply: return n.dtype == DType::i64 ? affine_apply(n) : std::nullopt;
-      default: return std::nullopt;
+      case ScalarKind::dim:
+        result.constant = n.dim;
+        return result;
+      case ScalarKind::coord:
+        result.coefficients[static_cast<std::size_t>(n.index)] = 1;
+        return result;
+      case ScalarKind::apply:
+        return n.dtype == DType::i64 ? affine_apply(n) : std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -114,7 +122,8 @@ class Planner {
     }
     if (n.fn != Intrinsic::add && n.fn != Intrinsic::sub) return std::nullopt;
     Dim sign = n.fn == Intrinsic::add ? 1 : -1;
-    for (std::size_t k = 0; k < rank(); ++k) a->coefficients[k] = a->coefficients[k] + sign * b->coefficients[k];
+    for (std::size_t k = 0; k < rank(); ++k)
+      a->coefficients[k] = a->coefficients[k] + sign * b->coefficients[k];
     a->constant = a->constant + sign * b->constant;
     return a;
   }
@@ -144,7 +153,8 @@ class Planner {
   // A fixed place in a small dense inner axis: its neighbours exist, so all channels may be read.
   void note_channel(Access& access, const ScalarNode& read, const RegionSource& source,
                     Placement placement) const {
-    if (source.dims.size() < 2 || placement.dense_tail < 1 || !source.dims.back().is_constant()) return;
+    if (source.dims.size() < 2 || placement.dense_tail < 1 || !source.dims.back().is_constant())
+      return;
     auto place = region_.dag.integer_value(read.args.back());
     std::int64_t channels = source.dims.back().constant();
     if (!place || channels < 2 || channels > 4 || *place < 0 || *place >= channels) return;
@@ -173,9 +183,9 @@ class Planner {
         return std::find(o.scalars.begin(), o.scalars.end(), id) != o.scalars.end();
       });
     };
-    bool reduced = std::any_of(region_.reductions.begin(), region_.reductions.end(), [&](const auto& r) {
-      return r.value == id || (r.with_index && r.index == id);
-    });
+    bool reduced = std::any_of(
+        region_.reductions.begin(), region_.reductions.end(),
+        [&](const auto& r) { return r.value == id || (r.with_index && r.index == id); });
     return reduced || has(region_.points) || has(region_.results);
   }
 
@@ -193,7 +203,8 @@ class Planner {
       plan_.points.push_back(dense_address(inner, false));
     }
     for (const RegionOutput& output : region_.results)
-      plan_.results.push_back(dense_address(static_cast<std::int64_t>(output.scalars.size()), true));
+      plan_.results.push_back(
+          dense_address(static_cast<std::int64_t>(output.scalars.size()), true));
   }
 
   // A dense output over the whole space, or over its kept axes.
@@ -217,7 +228,8 @@ class Planner {
   }
 
   bool can_collapse(std::size_t outer, std::size_t inner) {
-    if (explicit_[outer] || explicit_[inner] || region_.reduced[outer] != region_.reduced[inner]) return false;
+    if (explicit_[outer] || explicit_[inner] || region_.reduced[outer] != region_.reduced[inner])
+      return false;
     bool ok = true;
     for_each_access([&](Access& access) {
       ok = ok && access.coefficients[outer] == access.coefficients[inner] * region_.space[inner];
@@ -238,7 +250,8 @@ class Planner {
       }
       plan_.axis_of[k] = static_cast<int>(plan_.axes.size()) - 1;
     }
-    bool all_reduced = std::find(region_.reduced.begin(), region_.reduced.end(), false) == region_.reduced.end();
+    bool all_reduced =
+        std::find(region_.reduced.begin(), region_.reduced.end(), false) == region_.reduced.end();
     if (plan_.axes.empty()) plan_.axes.push_back({1, !region_.reductions.empty() && all_reduced});
     for_each_access([&](Access& access) {
       std::vector<Dim> collapsed;
@@ -281,7 +294,8 @@ class Planner {
     bool cuda = plan_.target.kind == DeviceKind::cuda;
     auto bytes = static_cast<std::size_t>(plan_.target.vector_bytes);
     // At least two vectors in flight on a CPU, at most four registers of the widest type.
-    std::size_t lanes = cuda ? bytes / narrow : std::clamp(bytes / narrow, 2 * bytes / wide, 4 * bytes / wide);
+    std::size_t lanes =
+        cuda ? bytes / narrow : std::clamp(bytes / narrow, 2 * bytes / wide, 4 * bytes / wide);
     plan_.lanes = static_cast<int>(std::clamp<std::size_t>(lanes, 1, 64));
     bool pairs = std::any_of(region_.reductions.begin(), region_.reductions.end(),
                              [](const auto& r) { return r.with_index; });
@@ -289,7 +303,8 @@ class Planner {
     if (pairs && plan_.strategy != Strategy::column) plan_.lanes = 1;
     // Threads next to each other already read neighbouring columns.
     if (cuda && plan_.strategy == Strategy::column) plan_.lanes = 1;
-    if (!steps_by_one(static_cast<std::size_t>(plan_.vector_axis()))) plan_.lanes = cuda ? 1 : plan_.lanes;
+    if (!steps_by_one(static_cast<std::size_t>(plan_.vector_axis())))
+      plan_.lanes = cuda ? 1 : plan_.lanes;
   }
 
   // Arithmetic on elements, not on indices: the register width matters for it. A count's 64-bit
@@ -320,9 +335,10 @@ std::string KernelPlan::describe() const {
   const char* names[] = {"flat", "row", "column"};
   std::string text = fmt::format("{} over [", names[static_cast<int>(strategy)]);
   for (std::size_t i = 0; i < axes.size(); ++i)
-    text += fmt::format("{}{}{}", i ? ", " : "", axes[i].extent.to_string(), axes[i].reduced ? " reduced" : "");
-  text += fmt::format("], {} lanes, {}-bit index, {} threads a block", lanes, guards.index32 ? 32 : 64,
-                      target.block_threads);
+    text += fmt::format("{}{}{}", i ? ", " : "", axes[i].extent.to_string(),
+                        axes[i].reduced ? " reduced" : "");
+  text += fmt::format("], {} lanes, {}-bit index, {} threads a block", lanes,
+                      guards.index32 ? 32 : 64, target.block_threads);
   if (region->unroll > 1) text += fmt::format(", {} channels written out", region->unroll);
   if (guards.aligned) text += ", 16-byte aligned";
   for (std::size_t i = 0; i < guards.sources.size(); ++i)
@@ -341,7 +357,8 @@ std::int64_t ceil_div_value(std::int64_t a, std::int64_t b) { return (a + b - 1)
 
 std::int64_t extent_product(const KernelPlan& plan, int first, int last, const DimBindings& sizes) {
   std::int64_t count = 1;
-  for (int k = first; k < last; ++k) count *= plan.axes[static_cast<std::size_t>(k)].extent.evaluate(sizes);
+  for (int k = first; k < last; ++k)
+    count *= plan.axes[static_cast<std::size_t>(k)].extent.evaluate(sizes);
   return count;
 }
 

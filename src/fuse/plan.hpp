@@ -47,8 +47,8 @@ struct PlanAxis {
 struct Access {
   std::vector<Dim> coefficients;  // one a plan axis
   Dim constant;
-  int channel = -1;   // >= 0: the place in an inner axis of `channels` elements, all of which
-  int channels = 1;   // may be read
+  int channel = -1;  // >= 0: the place in an inner axis of `channels` elements, all of which
+  int channels = 1;  // may be read
 };
 
 struct KernelPlan {
@@ -56,15 +56,15 @@ struct KernelPlan {
   Target target;
   PlanGuards guards;
   Strategy strategy = Strategy::flat;
-  std::vector<PlanAxis> axes;     // kept ones first
-  std::vector<int> axis_of;       // space axis -> plan axis; -1: its only coordinate is 0
+  std::vector<PlanAxis> axes;  // kept ones first
+  std::vector<int> axis_of;    // space axis -> plan axis; -1: its only coordinate is 0
   int lanes = 1;
-  std::map<ScalarId, Access> reads;     // the reads whose address is affine
-  std::vector<Access> points;           // by Region::points; the address of channel 0
-  std::vector<Access> results;          // by Region::results, likewise
+  std::map<ScalarId, Access> reads;  // the reads whose address is affine
+  std::vector<Access> points;        // by Region::points; the address of channel 0
+  std::vector<Access> results;       // by Region::results, likewise
 
   int kept_axes() const;
-  int vector_axis() const;   // the axis of the lanes; -1 when there is none
+  int vector_axis() const;  // the axis of the lanes; -1 when there is none
   // One line for people: "flat [8294400] x 32 lanes, u8x3 interleaved, ...".
   std::string describe() const;
 };

@@ -26,15 +26,16 @@ struct RegionParam {
 
 struct RegionReduction {
   Intrinsic combine = Intrinsic::add;
-  bool with_index = false;      // keeps the index of the winner, not its value
-  DType dtype = DType::f32;     // in which it accumulates
+  bool with_index = false;   // keeps the index of the winner, not its value
+  DType dtype = DType::f32;  // in which it accumulates
   ScalarId value = 0;
-  ScalarId index = 0;           // with_index: i64 position along the reduced axis
+  ScalarId index = 0;  // with_index: i64 position along the reduced axis
 };
 
 // A tensor that the region writes, dense. `scalars` has one entry for each index of the unrolled
 // inner axis (one entry without unrolling). Pointwise outputs are functions of the space's
-// coordinates; results are functions of the kept coordinates and of reductions (ScalarKind::reduced).
+// coordinates; results are functions of the kept coordinates and of reductions
+// (ScalarKind::reduced).
 struct RegionOutput {
   ValueId value = 0;
   DType dtype = DType::u8;
@@ -53,14 +54,14 @@ struct Region {
   std::vector<RegionReduction> reductions;
   std::vector<RegionOutput> points;
   std::vector<RegionOutput> results;
-  std::vector<ValueId> operations;  // the graph values that are computed inside
+  std::vector<ValueId> operations;   // the graph values that are computed inside
   std::vector<std::string> reasons;  // why its borders are where they are
 };
 
 // Where the space is cut: everything between library calls, as few kernels as the rules allow.
 struct PartitionOptions {
-  bool fuse = true;       // false: one kernel an operation, the unfused schedule
-  bool parity = false;    // round f16 and bf16 at every value, not only where they are stored
+  bool fuse = true;     // false: one kernel an operation, the unfused schedule
+  bool parity = false;  // round f16 and bf16 at every value, not only where they are stored
 };
 
 // The regions in an order in which they can run. Every graph output is written by one of them.

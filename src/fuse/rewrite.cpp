@@ -29,7 +29,8 @@ ScalarId compare(ScalarDag& dag, Intrinsic fn, ScalarId x, ScalarId u, bool x_le
 }
 
 // narrow(x) ? u  ->  x ? widen(u)
-std::optional<ScalarId> compare_wide(ScalarDag& dag, Intrinsic fn, ScalarId x, ScalarId u, bool x_left) {
+std::optional<ScalarId> compare_wide(ScalarDag& dag, Intrinsic fn, ScalarId x, ScalarId u,
+                                     bool x_left) {
   if (!is_lossless_cast(dag, x)) return std::nullopt;
   ScalarId inner = dag[x].args[0];
   DType wide = dag[inner].dtype;
@@ -40,8 +41,10 @@ std::optional<ScalarId> compare_wide(ScalarDag& dag, Intrinsic fn, ScalarId x, S
 
 // (x >> c) < u  ->  x < (u << c)          u < (x >> c)   ->  (u + 1 << c) <= x
 // (x >> c) <= u ->  x < (u + 1 << c)      u <= (x >> c)  ->  (u << c) <= x
-std::optional<ScalarId> compare_shifted(ScalarDag& dag, Intrinsic fn, ScalarId x, ScalarId u, bool x_left) {
-  if (!is_apply(dag, x, Intrinsic::shr) || (fn != Intrinsic::lt && fn != Intrinsic::le)) return std::nullopt;
+std::optional<ScalarId> compare_shifted(ScalarDag& dag, Intrinsic fn, ScalarId x, ScalarId u,
+                                        bool x_left) {
+  if (!is_apply(dag, x, Intrinsic::shr) || (fn != Intrinsic::lt && fn != Intrinsic::le))
+    return std::nullopt;
   auto bits = dag.integer_value(dag[x].args[1]);
   DType dtype = dag[x].dtype;
   if (!bits || *bits < 0 || *bits > 30 || dtype == DType::u64) return std::nullopt;
@@ -56,7 +59,8 @@ std::optional<ScalarId> compare_shifted(ScalarDag& dag, Intrinsic fn, ScalarId x
 }
 
 // x + k ? u  ->  x ? u - k, when neither side can wrap.
-std::optional<ScalarId> compare_moved(ScalarDag& dag, Intrinsic fn, ScalarId x, ScalarId u, bool x_left) {
+std::optional<ScalarId> compare_moved(ScalarDag& dag, Intrinsic fn, ScalarId x, ScalarId u,
+                                      bool x_left) {
   bool plus = is_apply(dag, x, Intrinsic::add), minus = is_apply(dag, x, Intrinsic::sub);
   if (!plus && !minus) return std::nullopt;
   DType dtype = dag[x].dtype;
@@ -65,9 +69,10 @@ std::optional<ScalarId> compare_moved(ScalarDag& dag, Intrinsic fn, ScalarId x, 
   if (!k || !is_integer(dtype) || dtype == DType::u64) return std::nullopt;
   if (minus) k = -*k;
   Range r = dag.range(rest), limit = dag.range(u);
-  bool safe = fits(static_cast<__int128>(r.low) + *k, static_cast<__int128>(r.high) + *k, dtype) &&
-              fits(static_cast<__int128>(limit.low) - *k, static_cast<__int128>(limit.high) - *k, dtype) &&
-              fits(*k, *k, dtype);
+  bool safe =
+      fits(static_cast<__int128>(r.low) + *k, static_cast<__int128>(r.high) + *k, dtype) &&
+      fits(static_cast<__int128>(limit.low) - *k, static_cast<__int128>(limit.high) - *k, dtype) &&
+      fits(*k, *k, dtype);
   if (!safe) return std::nullopt;
   ScalarId moved = dag.apply(Intrinsic::sub, {u, dag.integer(dtype, *k)});
   return compare(dag, fn, rest, moved, x_left);

@@ -16,11 +16,11 @@ namespace fuseline {
 // What is known of one generated kernel; read by explain and by the ledger.
 struct KernelRecord {
   std::string name;
-  std::string plan;          // how the Region was planned, one line
+  std::string plan;  // how the Region was planned, one line
   bool cache_hit = false;
-  double generate_ms = 0;    // Loop IR -> text or IR module
-  double compile_ms = 0;     // text -> machine code (0 on a hit)
-  double load_ms = 0;        // machine code -> callable
+  double generate_ms = 0;  // Loop IR -> text or IR module
+  double compile_ms = 0;   // text -> machine code (0 on a hit)
+  double load_ms = 0;      // machine code -> callable
   std::optional<int> registers;
   std::optional<int> spill_bytes;
 };
@@ -34,6 +34,7 @@ class CompiledKernel {
 struct Launch {
   const CompiledKernel* kernel = nullptr;
   std::span<void* const> buffers;         // global buffers, in the kernel's order
+  std::span<const std::int64_t> bytes;    // of each buffer from its pointer on, for checks
   std::span<const std::uint64_t> params;  // 8 bytes each
   std::int64_t blocks = 0;                // 0 launches nothing
 };
@@ -76,7 +77,7 @@ class Device {
 // The one C function of a back-end library. `abi` must equal device_abi; on failure it returns
 // nullptr and sets *reason to a static or thread-local text.
 inline constexpr std::uint32_t device_abi = 1;
-extern "C" using OpenDevice = Device*(std::uint32_t abi, int index, const char** reason);
+extern "C" using OpenDevice = Device * (std::uint32_t abi, int index, const char** reason);
 inline constexpr const char* open_device_symbol = "fuseline_open_device";
 
 }  // namespace fuseline

@@ -20,7 +20,8 @@ std::uint64_t bits_of(Number value, DType dtype) {
 
 class InstanceMaker {
  public:
-  InstanceMaker(Program::Impl& program, const TensorMap& inputs) : program_(program), inputs_(inputs) {
+  InstanceMaker(Program::Impl& program, const TensorMap& inputs)
+      : program_(program), inputs_(inputs) {
     instance_ = std::make_shared<Instance>();
   }
 
@@ -28,7 +29,8 @@ class InstanceMaker {
     instance_->sizes = bind_sizes(program_.graph, inputs_);
     check_sizes(program_.graph, instance_->sizes);
     for (const NamedValue& output : program_.graph.outputs())
-      instance_->output_shapes.push_back(shape_of(program_.graph.type(output.value).dims, instance_->sizes));
+      instance_->output_shapes.push_back(
+          shape_of(program_.graph.type(output.value).dims, instance_->sizes));
     for (std::size_t i = 0; i < program_.regions.size(); ++i) add_step(i);
     place_in_arena();
     return instance_;
@@ -98,9 +100,9 @@ class InstanceMaker {
     guards.index32 = fits_index32(region, sizes);
     Step step;
     step.kernel = kernels.get(guards);
-    step.blocks = element_count(shape_of(region.space, sizes)) == 0 && region.reductions.empty()
-                      ? 0
-                      : launch_blocks(step.kernel->plan, sizes);
+    step.blocks = launch_blocks(step.kernel->plan, sizes);
+    bool empty = element_count(shape_of(region.space, sizes)) == 0;
+    if (empty && region.reductions.empty()) step.blocks = 0;
     set_params(step, region, sizes);
     instance_->steps.push_back(std::move(step));
     set_places(region);
@@ -118,8 +120,10 @@ class InstanceMaker {
     std::size_t next = 0;
     for (const ParamArgument& argument : step.kernel->lowered.params) {
       Number value{.bits = 0};
-      if (auto* dim = std::get_if<Dim>(&argument.value)) value.i = dim->evaluate(sizes);
-      else value = values[next++];
+      if (auto* dim = std::get_if<Dim>(&argument.value))
+        value.i = dim->evaluate(sizes);
+      else
+        value = values[next++];
       step.params.push_back(bits_of(value, argument.dtype));
     }
   }
@@ -132,10 +136,18 @@ class InstanceMaker {
       auto index = static_cast<std::size_t>(argument.index);
       Place place;
       switch (argument.kind) {
-        case Kind::source: place = place_of(region.sources[index].value, at, step.places.size()); break;
-        case Kind::point: place = place_of(region.points[index].value, at, step.places.size()); break;
-        case Kind::result: place = place_of(region.results[index].value, at, step.places.size()); break;
-        case Kind::ticket: place = {Place::Kind::ticket, at, 0}; break;
+        case Kind::source:
+          place = place_of(region.sources[index].value, at, step.places.size());
+          break;
+        case Kind::point:
+          place = place_of(region.points[index].value, at, step.places.size());
+          break;
+        case Kind::result:
+          place = place_of(region.results[index].value, at, step.places.size());
+          break;
+        case Kind::ticket:
+          place = {Place::Kind::ticket, at, 0, 4};
+          break;
         case Kind::partial:
         case Kind::partial_index: {
           auto width = static_cast<std::int64_t>(size_of(argument.dtype));
@@ -157,8 +169,12 @@ class InstanceMaker {
     bool reads = argument < program_.regions[step]->region().sources.size();
     if (input != inputs.end() && reads)
       return {Place::Kind::input, static_cast<std::size_t>(input - inputs.begin()), 0};
-    if (auto constant = program_.constant_of.find(value); constant != program_.constant_of.end() && reads)
-      return {Place::Kind::constant, constant->second, 0};
+    if (auto constant = program_.constant_of.find(value);
+        constant != program_.constant_of.end() && reads) {
+      const Tensor& tensor = program_.graph.node_of(value).attributes.tensor("value");
+      return {Place::Kind::constant, constant->second, 0,
+              std::max<std::int64_t>(tensor.bytes(), 1)};
+    }
     if (written) {
       auto output = std::find_if(outputs.begin(), outputs.end(), is_value);
       return {Place::Kind::output, static_cast<std::size_t>(output - outputs.begin()), 0};
@@ -182,7 +198,8 @@ class InstanceMaker {
     MemoryPlan plan = plan_memory(needs);
     for (std::size_t i = 0; i < needs_.size(); ++i)
       for (auto [step, argument] : needs_[i].users)
-        instance_->steps[step].places[argument] = {Place::Kind::arena, 0, plan.offsets[i]};
+        instance_->steps[step].places[argument] = {Place::Kind::arena, 0, plan.offsets[i],
+                                                   needs[i].bytes};
     instance_->arena_bytes = plan.total;
     instance_->live_bound = plan.live_bound;
   }

@@ -30,12 +30,17 @@ bool overlap(const Tensor& a, const Tensor& b) {
   return a0 < b1 && b0 < a1;
 }
 
-void check_output(const NamedValue& declared, DType dtype, const Shape& shape, const Tensor& given) {
+void check_output(const NamedValue& declared, DType dtype, const Shape& shape,
+                  const Tensor& given) {
   if (given.dtype() != dtype)
-    fail("output {}: element type {} received, {} expected", declared.name, name_of(given.dtype()), name_of(dtype));
+    fail("output {}: element type {} received, {} expected", declared.name, name_of(given.dtype()),
+         name_of(dtype));
   if (given.shape() != shape)
-    fail("output {}: shape {} received, {} expected", declared.name, to_string(given.shape()), to_string(shape));
-  if (!given.is_dense()) fail("output {}: the tensor has gaps between its elements, a dense one is needed", declared.name);
+    fail("output {}: shape {} received, {} expected", declared.name, to_string(given.shape()),
+         to_string(shape));
+  if (!given.is_dense())
+    fail("output {}: the tensor has gaps between its elements, a dense one is needed",
+         declared.name);
   if (given.size() > 0 && !given.data()) fail("output {}: the tensor has no memory", declared.name);
 }
 
@@ -52,12 +57,14 @@ void check_outputs(const Program::Impl& program, const Instance& instance, const
     fail("{} output tensors given, the graph has {}", outputs.size(), declared.size());
   for (std::size_t i = 0; i < declared.size(); ++i) {
     const Tensor& given = outputs[position_of(outputs, declared[i].name, "output")].second;
-    check_output(declared[i], program.graph.type(declared[i].value).dtype, instance.output_shapes[i], given);
+    check_output(declared[i], program.graph.type(declared[i].value).dtype,
+                 instance.output_shapes[i], given);
     for (const auto& [name, input] : inputs)
       if (overlap(given, input)) fail("output {} overlaps input {}", declared[i].name, name);
     for (std::size_t j = 0; j < i; ++j) {
       const Tensor& other = outputs[position_of(outputs, declared[j].name, "output")].second;
-      if (overlap(given, other)) fail("output {} overlaps output {}", declared[i].name, declared[j].name);
+      if (overlap(given, other))
+        fail("output {} overlaps output {}", declared[i].name, declared[j].name);
     }
   }
 }
@@ -86,31 +93,41 @@ void Lane::Impl::prepare(const Instance& instance) {
 
 void Lane::Impl::bind(const Step& step, const TensorMap& inputs, const TensorMap& outputs) {
   pointers_.clear();
+  bytes_.clear();
   for (const Place& place : step.places) {
     void* pointer = nullptr;
+    std::int64_t bytes = place.bytes;
+    auto take = [&](const Tensor& tensor) {
+      bool empty = tensor.size() == 0;
+      pointer = empty ? dummy_.get() : tensor.data();
+      bytes = empty ? static_cast<std::int64_t>(dummy_bytes)
+                    : byte_range(tensor).second - tensor.as<const char>();
+    };
     switch (place.kind) {
-      case Place::Kind::input: {
-        const Tensor& tensor = inputs[input_order_[place.index]].second;
-        pointer = tensor.size() > 0 ? tensor.data() : dummy_.get();
+      case Place::Kind::input:
+        take(inputs[input_order_[place.index]].second);
         break;
-      }
-      case Place::Kind::output: {
-        const Tensor& tensor = outputs[output_order_[place.index]].second;
-        pointer = tensor.size() > 0 ? tensor.data() : dummy_.get();
+      case Place::Kind::output:
+        take(outputs[output_order_[place.index]].second);
         break;
-      }
       case Place::Kind::arena:
-        pointer = arena_ ? static_cast<char*>(arena_.get()) + place.offset : dummy_.get();
+        pointer = place.bytes > 0 ? static_cast<char*>(arena_.get()) + place.offset : dummy_.get();
+        bytes = std::max(place.bytes, static_cast<std::int64_t>(place.bytes > 0 ? 0 : dummy_bytes));
         break;
-      case Place::Kind::constant: pointer = program->constants[place.index].get(); break;
-      case Place::Kind::ticket: pointer = static_cast<char*>(tickets_.get()) + place.index * ticket_stride; break;
+      case Place::Kind::constant:
+        pointer = program->constants[place.index].get();
+        break;
+      case Place::Kind::ticket:
+        pointer = static_cast<char*>(tickets_.get()) + place.index * ticket_stride;
+        break;
     }
     pointers_.push_back(pointer);
+    bytes_.push_back(bytes);
   }
 }
 
 void Lane::Impl::launch(const Step& step) {
-  Launch launch{step.kernel->compiled.get(), pointers_, step.params, step.blocks};
+  Launch launch{step.kernel->compiled.get(), pointers_, bytes_, step.params, step.blocks};
   if (!observer) {
     queue_->launch(launch);
     return;
@@ -141,7 +158,8 @@ void Lane::Impl::run(const TensorMap& inputs, const TensorMap& outputs) {
     for (std::size_t j = 0; j < i; ++j)
       if (names[i].value == names[j].value) {
         const Tensor& from = outputs[output_order_[j]].second;
-        queue_->copy(outputs[output_order_[i]].second.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+        queue_->copy(outputs[output_order_[i]].second.data(), from.data(),
+                     static_cast<std::size_t>(from.bytes()));
         break;
       }
   queue_->wait();

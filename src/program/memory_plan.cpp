@@ -43,9 +43,8 @@ MemoryPlan plan_memory(const std::vector<BufferNeed>& needs) {
     }
     plan.offsets[i] = offset;
     plan.total = std::max(plan.total, offset + size);
-    auto at = std::upper_bound(placed.begin(), placed.end(), offset, [&](std::int64_t o, std::size_t p) {
-      return o < plan.offsets[p];
-    });
+    auto at = std::upper_bound(placed.begin(), placed.end(), offset,
+                               [&](std::int64_t o, std::size_t p) { return o < plan.offsets[p]; });
     placed.insert(at, i);
   }
   return plan;

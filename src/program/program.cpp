@@ -35,8 +35,10 @@ void check_supported(const Graph& graph) {
   for (const Node& node : graph.nodes())
     for (const Dim& dim : graph.type(node.output).dims)
       if (dim.has(Dim::Kind::late) || dim.has(Dim::Kind::bounded))
-        fail("{}: its size {} is known only while it runs; Programs with such sizes are not supported yet",
-             name_of(node.op), dim.to_string());
+        fail(
+            "{}: its size {} is known only while it runs; Programs with such sizes are not "
+            "supported yet",
+            name_of(node.op), dim.to_string());
 }
 
 // The target that CUDA text is planned for where no GPU is asked.
@@ -59,8 +61,8 @@ PlanGuards dense_guards(const Region& region) {
 
 }  // namespace
 
-Program::Impl::Impl(const Graph& source, const CompileOptions& given)
-    : graph(run_passes(source, given.disabled_passes)), options(given), device(open_device(given.device)) {
+Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on)
+    : graph(run_passes(source, given.disabled_passes)), options(given), device(on) {
   check_supported(graph);
   PartitionOptions how{options.fusion, options.parity};
   std::set<std::string> names;
@@ -74,8 +76,7 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given)
   for (const Node& node : graph.nodes())
     for (const Dim& dim : graph.type(node.output).dims)
       for (const std::string& name : dim.names())
-        if (name.starts_with("operand("))
-          operands.insert(name.substr(8, name.find(", ") - 8));
+        if (name.starts_with("operand(")) operands.insert(name.substr(8, name.find(", ") - 8));
   for (std::size_t i = 0; i < graph.inputs().size(); ++i)
     if (operands.contains(graph.inputs()[i].name)) operand_inputs_.push_back(i);
 }
@@ -112,7 +113,8 @@ std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs) const {
   };
   key.push_back(static_cast<std::int64_t>(inputs.size()));
   for (const NamedValue& declared : graph.inputs()) {
-    auto found = std::find_if(inputs.begin(), inputs.end(), [&](const auto& in) { return in.first == declared.name; });
+    auto found = std::find_if(inputs.begin(), inputs.end(),
+                              [&](const auto& in) { return in.first == declared.name; });
     if (found == inputs.end()) return {};  // binding will tell what is wrong
     append(found->second);
   }
@@ -120,7 +122,8 @@ std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs) const {
     const Tensor& tensor = tensor_of(inputs, graph.inputs()[position].name);
     if (!tensor.is_dense()) return {};
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      auto* element = tensor.as<const char>() + i * static_cast<std::int64_t>(size_of(tensor.dtype()));
+      auto* element =
+          tensor.as<const char>() + i * static_cast<std::int64_t>(size_of(tensor.dtype()));
       key.push_back(load_number(element, tensor.dtype()).i);
     }
   }
@@ -192,7 +195,8 @@ std::vector<Tensor> Program::run(const TensorMap& inputs) const {
   TensorMap outputs;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const NamedValue& output = impl_->graph.outputs()[i];
-    outputs.emplace_back(output.name, Tensor::allocate(impl_->graph.type(output.value).dtype, shapes[i]));
+    outputs.emplace_back(output.name,
+                         Tensor::allocate(impl_->graph.type(output.value).dtype, shapes[i]));
   }
   run(inputs, outputs);
   std::vector<Tensor> tensors;
@@ -216,7 +220,8 @@ std::vector<KernelReport> Program::report() const {
     report.name = kernels->name();
     report.plan = kernel->plan.describe();
     for (ValueId value : region.operations)
-      report.operations.push_back(fmt::format("%{} = {}", value, name_of(impl_->graph.node_of(value).op)));
+      report.operations.push_back(
+          fmt::format("%{} = {}", value, name_of(impl_->graph.node_of(value).op)));
     report.reasons = region.reasons;
     report.loop_ir = loop::to_text(kernel->lowered.kernel);
     report.source = impl_->device.source_of(kernel->lowered.kernel);
@@ -245,9 +250,13 @@ ProgramStats Program::stats() const {
 const Graph& Program::graph() const { return impl_->graph; }
 std::string_view Program::device() const { return impl_->device.target().name; }
 
-Program compile(const Graph& graph, const CompileOptions& options) {
+Program compile_on(Device& device, const Graph& graph, const CompileOptions& options) {
   verify(graph);
-  return Program(std::make_shared<Program::Impl>(graph, options));
+  return Program(std::make_shared<Program::Impl>(graph, options, device));
+}
+
+Program compile(const Graph& graph, const CompileOptions& options) {
+  return compile_on(open_device(options.device), graph, options);
 }
 
 }  // namespace fuseline

@@ -44,13 +44,14 @@ class RegionKernels {
 struct Place {
   enum class Kind : std::uint8_t { input, output, arena, constant, ticket };
   Kind kind = Kind::arena;
-  std::size_t index = 0;     // input, output, constant: position; ticket: step
-  std::int64_t offset = 0;   // arena
+  std::size_t index = 0;    // input, output, constant: position; ticket: step
+  std::int64_t offset = 0;  // arena
+  std::int64_t bytes = 0;   // arena, constant, ticket
 };
 
 struct Step {
   std::shared_ptr<const Kernel> kernel;
-  std::vector<Place> places;           // by kernel argument
+  std::vector<Place> places;  // by kernel argument
   std::vector<std::uint64_t> params;
   std::int64_t blocks = 0;
 };
@@ -65,7 +66,7 @@ struct Instance {
 };
 
 struct Program::Impl {
-  Impl(const Graph& graph, const CompileOptions& options);
+  Impl(const Graph& graph, const CompileOptions& options, Device& device);
 
   std::shared_ptr<const Instance> instance(const TensorMap& inputs);
 
@@ -73,11 +74,11 @@ struct Program::Impl {
   CompileOptions options;
   Device& device;
   std::vector<std::unique_ptr<RegionKernels>> regions;
-  std::vector<std::shared_ptr<void>> constants;     // on the device, by node order
+  std::vector<std::shared_ptr<void>> constants;  // on the device, by node order
   std::map<ValueId, std::size_t> constant_of;
 
   std::mutex mutex;
-  std::size_t arena_bytes = 0;                      // largest seen
+  std::size_t arena_bytes = 0;  // largest seen
   std::vector<std::unique_ptr<Lane::Impl>> idle;
 
  private:
@@ -91,11 +92,14 @@ struct Program::Impl {
   void upload_constants();
   std::list<Entry> recent_;
   std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;
-  std::vector<std::size_t> operand_inputs_;         // inputs whose values are sizes
+  std::vector<std::size_t> operand_inputs_;  // inputs whose values are sizes
 
  public:
   std::size_t instance_count() const { return recent_.size(); }
 };
+
+// compile() for a device that is at hand.
+Program compile_on(Device& device, const Graph& graph, const CompileOptions& options);
 
 std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs);
 
@@ -113,9 +117,10 @@ struct Lane::Impl {
   std::unique_ptr<Queue> queue_;
   std::shared_ptr<void> arena_;
   std::int64_t arena_bytes_ = 0;
-  std::shared_ptr<void> tickets_;   // one cache line a step, zero between runs
-  std::shared_ptr<void> dummy_;     // what empty tensors point to
+  std::shared_ptr<void> tickets_;  // one cache line a step, zero between runs
+  std::shared_ptr<void> dummy_;    // what empty tensors point to
   std::vector<void*> pointers_;
+  std::vector<std::int64_t> bytes_;
   std::vector<std::size_t> input_order_, output_order_;
 };
 
