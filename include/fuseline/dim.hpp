@@ -23,7 +23,16 @@ using DimBindings = std::map<std::string, std::int64_t, std::less<>>;
 class Dim {
  public:
   enum class Kind : std::uint8_t {
-    symbol, operand, bounded, late, floor_div, ceil_div, min, max, less, equal
+    symbol,
+    operand,
+    bounded,
+    late,
+    floor_div,
+    ceil_div,
+    min,
+    max,
+    less,
+    equal
   };
 
   Dim() : Dim(0) {}
@@ -77,7 +86,7 @@ class Dim {
 
 using Dims = std::vector<Dim>;
 
-std::string to_string(const Dims& dims);   // "[H, W, 3]"
-Dim product(const Dims& dims);             // 1 for none
+std::string to_string(const Dims& dims);  // "[H, W, 3]"
+Dim product(const Dims& dims);            // 1 for none
 
 }  // namespace fuseline

@@ -109,9 +109,11 @@ class Graph {
   const std::vector<NamedValue>& outputs() const { return outputs_; }
   Value value(ValueId id) { return Value(*this, id); }
 
-  // The interchange text: first line "fuseline-graph 1". from_text reads what to_text wrote, and
-  // refuses newer versions by name.
-  std::string to_text() const;
+  // The interchange text (docs/graph-text.md): first line "fuseline-graph 1". Constants above 64
+  // bytes are written as inputs named const_N and appended to *large_constants under these names;
+  // without a list their numbers are not kept. from_text reads what to_text wrote, and refuses
+  // newer versions by name.
+  std::string to_text(std::vector<std::pair<std::string, Tensor>>* large_constants = nullptr) const;
   static Graph from_text(std::string_view text);
 
  private:

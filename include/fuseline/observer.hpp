@@ -12,7 +12,8 @@ class Observer {
   virtual ~Observer() = default;
   // One kernel of a run, from its launch until its work is done. `kernel` is its name, unique in
   // the Program. Called by the thread that runs the Lane, in order.
-  virtual void on_kernel(std::string_view kernel, Clock::time_point begin, Clock::time_point end) = 0;
+  virtual void on_kernel(std::string_view kernel, Clock::time_point begin,
+                         Clock::time_point end) = 0;
 };
 
 }  // namespace fuseline

@@ -17,22 +17,24 @@ Value operand(const Value& like, T number) {
   return operand(like, static_cast<std::int64_t>(number));
 }
 template <std::floating_point T>
-  requires(!std::same_as<T, double>)
-Value operand(const Value& like, T number) {
+requires(!std::same_as<T, double>) Value operand(const Value& like, T number) {
   return operand(like, static_cast<double>(number));
 }
 inline Value operand(const Value&, const Value& value) { return value; }
 Value elementwise(OpCode op, const std::vector<Value>& operands);
 
 template <class T>
-concept Operand = std::same_as<std::remove_cvref_t<T>, Value> || std::is_arithmetic_v<std::remove_cvref_t<T>>;
+concept Operand =
+    std::same_as<std::remove_cvref_t<T>, Value> || std::is_arithmetic_v<std::remove_cvref_t<T>>;
 template <class T>
 constexpr bool is_value = std::same_as<std::remove_cvref_t<T>, Value>;
 
 template <class First, class... Rest>
 const Value& first_value(const First& first, const Rest&... rest) {
-  if constexpr (is_value<First>) return first;
-  else return first_value(rest...);
+  if constexpr (is_value<First>)
+    return first;
+  else
+    return first_value(rest...);
 }
 // Numbers take the type of the first Value; behind a condition, of the first Value after it.
 template <class First, class... Rest>
@@ -48,11 +50,11 @@ Value call(OpCode op, const Operands&... operands) {
 }
 }  // namespace detail
 
-#define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)                  \
-  template <detail::Operand... Operands>                                                      \
-    requires(sizeof...(Operands) == arity && (detail::is_value<Operands> || ...))             \
-  Value name(const Operands&... operands) {                                                   \
-    return detail::call(OpCode::name, operands...);                                           \
+#define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)                \
+  template <detail::Operand... Operands>                                                    \
+  requires(sizeof...(Operands) == arity && (detail::is_value<Operands> || ...)) Value name( \
+      const Operands&... operands) {                                                        \
+    return detail::call(OpCode::name, operands...);                                         \
   }
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
@@ -61,11 +63,11 @@ Value call(OpCode op, const Operands&... operands) {
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
 
-#define FUSELINE_OPERATOR(symbol, function)                                    \
-  template <detail::Operand A, detail::Operand B>                              \
-    requires(detail::is_value<A> || detail::is_value<B>)                       \
-  Value operator symbol(const A& a, const B& b) {                              \
-    return function(a, b);                                                     \
+#define FUSELINE_OPERATOR(symbol, function)                                                \
+  template <detail::Operand A, detail::Operand B>                                          \
+  requires(detail::is_value<A> || detail::is_value<B>) Value operator symbol(const A& a,   \
+                                                                             const B& b) { \
+    return function(a, b);                                                                 \
   }
 FUSELINE_OPERATOR(+, add)
 FUSELINE_OPERATOR(-, sub)

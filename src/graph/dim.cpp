@@ -12,10 +12,10 @@ namespace fuseline {
 
 struct Dim::Atom {
   Kind kind;
-  std::string name;        // symbol, operand's input, bounded's count, late
+  std::string name;           // symbol, operand's input, bounded's count, late
   std::int64_t position = 0;  // operand
-  std::vector<Dim> args;   // bound; or both sides
-  std::string text;        // canonical: equal text is equal atom
+  std::vector<Dim> args;      // bound; or both sides
+  std::string text;           // canonical: equal text is equal atom
 };
 
 // Sum of coefficient * product of atoms. A monomial's atoms are sorted by text, monomials are
@@ -50,45 +50,63 @@ std::int64_t floor_div_value(std::int64_t a, std::int64_t b) {
 }
 std::int64_t apply(Dim::Kind kind, std::int64_t a, std::int64_t b) {
   switch (kind) {
-    case Dim::Kind::floor_div: return floor_div_value(a, b);
+    case Dim::Kind::floor_div:
+      return floor_div_value(a, b);
     case Dim::Kind::ceil_div: {
       std::int64_t down = floor_div_value(a, b);
       return b == -1 || a % b == 0 ? down : down + 1;
     }
-    case Dim::Kind::min: return std::min(a, b);
-    case Dim::Kind::max: return std::max(a, b);
-    case Dim::Kind::less: return a < b;
-    case Dim::Kind::equal: return a == b;
-    default: fail_internal("not a binary size operation");
+    case Dim::Kind::min:
+      return std::min(a, b);
+    case Dim::Kind::max:
+      return std::max(a, b);
+    case Dim::Kind::less:
+      return a < b;
+    case Dim::Kind::equal:
+      return a == b;
+    default:
+      fail_internal("not a binary size operation");
   }
 }
 const char* function_name(Dim::Kind kind) {
   switch (kind) {
-    case Dim::Kind::floor_div: return "floor_div";
-    case Dim::Kind::ceil_div: return "ceil_div";
-    case Dim::Kind::min: return "min";
-    case Dim::Kind::max: return "max";
-    case Dim::Kind::less: return "less";
-    case Dim::Kind::equal: return "equal";
-    case Dim::Kind::operand: return "operand";
-    case Dim::Kind::bounded: return "bounded";
-    case Dim::Kind::late: return "late";
-    case Dim::Kind::symbol: return "symbol";
+    case Dim::Kind::floor_div:
+      return "floor_div";
+    case Dim::Kind::ceil_div:
+      return "ceil_div";
+    case Dim::Kind::min:
+      return "min";
+    case Dim::Kind::max:
+      return "max";
+    case Dim::Kind::less:
+      return "less";
+    case Dim::Kind::equal:
+      return "equal";
+    case Dim::Kind::operand:
+      return "operand";
+    case Dim::Kind::bounded:
+      return "bounded";
+    case Dim::Kind::late:
+      return "late";
+    case Dim::Kind::symbol:
+      return "symbol";
   }
   return "?";
 }
 
 bool is_name_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' || c == '$';
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':' ||
+         c == '$';
 }
 void check_name(const std::string& name) {
   bool ok = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
             std::all_of(name.begin(), name.end(), is_name_char);
-  if (!ok) fail("size name \"{}\": letters, digits, '_', '.', ':' and '$' only, no digit first", name);
+  if (!ok)
+    fail("size name \"{}\": letters, digits, '_', '.', ':' and '$' only, no digit first", name);
 }
 
-// Terms of a sum, or factors of a term. Sizes that people write have a few; text from elsewhere must
-// not take all memory or time.
+// Terms of a sum, or factors of a term. Sizes that people write have a few; text from elsewhere
+// must not take all memory or time.
 void check_complexity(std::size_t parts) {
   constexpr std::size_t limit = 1024;
   if (parts > limit) fail("size arithmetic: an expression of more than {} parts", limit);
@@ -112,7 +130,8 @@ std::shared_ptr<const Poly> normalise(std::vector<typename Poly::Term> terms) {
   auto poly = std::make_shared<Poly>();
   for (auto& term : terms) {
     if (!poly->terms.empty() && poly->terms.back().key == term.key)
-      poly->terms.back().coefficient = checked_add(poly->terms.back().coefficient, term.coefficient);
+      poly->terms.back().coefficient =
+          checked_add(poly->terms.back().coefficient, term.coefficient);
     else
       poly->terms.push_back(std::move(term));
   }
@@ -121,9 +140,12 @@ std::shared_ptr<const Poly> normalise(std::vector<typename Poly::Term> terms) {
   for (std::size_t i = 0; i < poly->terms.size(); ++i) {
     const auto& term = poly->terms[(i + (poly->terms[0].key.empty() ? 1 : 0)) % poly->terms.size()];
     std::string text = term_text(term);
-    if (i == 0) poly->text = text;
-    else if (text[0] == '-') poly->text += " - " + text.substr(1);
-    else poly->text += " + " + text;
+    if (i == 0)
+      poly->text = text;
+    else if (text[0] == '-')
+      poly->text += " - " + text.substr(1);
+    else
+      poly->text += " + " + text;
     check_length(poly->text);
   }
   if (poly->terms.empty()) poly->text = "0";
@@ -140,8 +162,10 @@ Dim::Dim(std::int64_t value) {
       table.push_back(v == 0 ? normalise<Poly>({}) : normalise<Poly>({{v, {}, ""}}));
     return table;
   }();
-  if (value >= 0 && value <= 16) poly_ = small[static_cast<std::size_t>(value)];
-  else poly_ = normalise<Poly>({{value, {}, ""}});
+  if (value >= 0 && value <= 16)
+    poly_ = small[static_cast<std::size_t>(value)];
+  else
+    poly_ = normalise<Poly>({{value, {}, ""}});
 }
 
 Dim Dim::of_atom(Atom atom) {
@@ -230,7 +254,8 @@ std::int64_t Dim::evaluate(const DimBindings& bindings) const {
       if (atom->kind == Kind::bounded) {
         factor = atom->args[0].evaluate(bindings);
       } else if (!atom->args.empty()) {
-        factor = apply(atom->kind, atom->args[0].evaluate(bindings), atom->args[1].evaluate(bindings));
+        factor =
+            apply(atom->kind, atom->args[0].evaluate(bindings), atom->args[1].evaluate(bindings));
       } else {
         auto found = bindings.find(atom->text);
         if (found == bindings.end()) fail("size {}: no value is known for it", atom->text);
@@ -301,9 +326,9 @@ Dim floor_div(const Dim& a, const Dim& b) {
 }
 
 Dim ceil_div(const Dim& a, const Dim& b) {
-  if (a.is_constant() && b.is_constant()) return apply(Dim::Kind::ceil_div, a.constant(), b.constant());
-  if (b.is_constant() && all_divisible(a.poly_->terms, b.constant()))
-    return floor_div(a, b);
+  if (a.is_constant() && b.is_constant())
+    return apply(Dim::Kind::ceil_div, a.constant(), b.constant());
+  if (b.is_constant() && all_divisible(a.poly_->terms, b.constant())) return floor_div(a, b);
   return Dim::binary_atom(Dim::Kind::ceil_div, a, b);
 }
 
@@ -334,7 +359,8 @@ Dim less(const Dim& a, const Dim& b) {
 Dim equal(const Dim& a, const Dim& b) {
   if (a == b) return 1;
   if (auto folded = fold(Dim::Kind::equal, a, b)) return *folded;
-  return b < a ? Dim::binary_atom(Dim::Kind::equal, b, a) : Dim::binary_atom(Dim::Kind::equal, a, b);
+  return b < a ? Dim::binary_atom(Dim::Kind::equal, b, a)
+               : Dim::binary_atom(Dim::Kind::equal, a, b);
 }
 
 std::string to_string(const Dims& dims) {
@@ -388,9 +414,12 @@ class Parser {
     if (++depth_ > max_depth) error("nested too deeply");
     Dim result = take('-') ? Dim(-1) * term() : term();
     for (;;) {
-      if (take('+')) result = result + term();
-      else if (take('-')) result = result - term();
-      else break;
+      if (take('+'))
+        result = result + term();
+      else if (take('-'))
+        result = result - term();
+      else
+        break;
     }
     --depth_;
     return result;

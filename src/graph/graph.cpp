@@ -39,7 +39,8 @@ const T& typed(const Attributes& attributes, std::string_view name, const char* 
 
 void check_name(const Graph& graph, const std::string& name) {
   auto ok = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_.:/-").find(c) != std::string_view::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("_.:/-").find(c) != std::string_view::npos;
   };
   if (name.empty() || !std::all_of(name.begin(), name.end(), ok))
     fail("name \"{}\": letters, digits, '_', '.', ':', '/' and '-' only, at least one", name);
@@ -80,9 +81,15 @@ const std::string& Attributes::text(std::string_view name) const {
 const std::vector<std::int64_t>& Attributes::integers(std::string_view name) const {
   return typed<std::vector<std::int64_t>>(*this, name, "a list of integers");
 }
-const Dims& Attributes::dims(std::string_view name) const { return typed<Dims>(*this, name, "a list of sizes"); }
-DType Attributes::dtype(std::string_view name) const { return typed<DType>(*this, name, "an element type"); }
-const Tensor& Attributes::tensor(std::string_view name) const { return typed<Tensor>(*this, name, "a tensor"); }
+const Dims& Attributes::dims(std::string_view name) const {
+  return typed<Dims>(*this, name, "a list of sizes");
+}
+DType Attributes::dtype(std::string_view name) const {
+  return typed<DType>(*this, name, "an element type");
+}
+const Tensor& Attributes::tensor(std::string_view name) const {
+  return typed<Tensor>(*this, name, "a tensor");
+}
 
 DType Value::dtype() const { return graph_->type(id_).dtype; }
 const Dims& Value::dims() const { return graph_->type(id_).dims; }
@@ -90,7 +97,8 @@ const Dims& Value::dims() const { return graph_->type(id_).dims; }
 Value Graph::input(std::string name, DType dtype, Dims dims) {
   check_name(*this, name);
   for (const Dim& dim : dims)
-    if (dim.is_constant() && dim.constant() < 0) fail("input {}: negative size {}", name, dim.constant());
+    if (dim.is_constant() && dim.constant() < 0)
+      fail("input {}: negative size {}", name, dim.constant());
   Attributes attributes{{"name", name}, {"dtype", dtype}, {"dims", std::move(dims)}};
   Value value = apply(OpCode::input, {}, std::move(attributes));
   inputs_.push_back({std::move(name), value.id()});
@@ -106,7 +114,8 @@ Value Graph::constant(DType dtype, double value) {
   if (!is_float(dtype)) {
     if (value != std::trunc(value))
       fail("constant {} of type {}: a whole number is needed", value, name_of(dtype));
-    if (!(std::fabs(value) < 0x1p62)) fail("constant {} is out of range for {}", value, name_of(dtype));
+    if (!(std::fabs(value) < 0x1p62))
+      fail("constant {} is out of range for {}", value, name_of(dtype));
     return constant(dtype, static_cast<std::int64_t>(value));
   }
   Number number;
@@ -119,7 +128,8 @@ Value Graph::constant(DType dtype, std::int64_t value) {
   if (is_float(dtype)) return constant(dtype, static_cast<double>(value));
   Range range = full_range(dtype);
   if (value < range.low || value > range.high)
-    fail("constant {} is out of range for {} [{}, {}]", value, name_of(dtype), range.low, range.high);
+    fail("constant {} is out of range for {} [{}, {}]", value, name_of(dtype), range.low,
+         range.high);
   Tensor scalar = Tensor::allocate(dtype, {});
   Number number;
   number.i = value;

@@ -49,7 +49,7 @@ struct OpInfo {
   TypeRule rule;             // elementwise
   std::string_view formula;  // elementwise: the semantics as text
   InferRule infer;
-  PullRule pull;             // nullptr for reductions and for leaves without arithmetic
+  PullRule pull;  // nullptr for reductions and for leaves without arithmetic
 };
 
 const OpInfo& info(OpCode op);
@@ -58,8 +58,8 @@ std::optional<OpCode> op_from_name(std::string_view name);
 
 // How a reduction combines; arg_min and arg_max carry the index beside the value.
 struct ReductionInfo {
-  Intrinsic combine;   // add, mul, min or max
-  bool with_index;     // the result is the index
+  Intrinsic combine;  // add, mul, min or max
+  bool with_index;    // the result is the index
 };
 ReductionInfo reduction_info(OpCode op);
 // The combine function's neutral element in `dtype`.

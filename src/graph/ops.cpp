@@ -7,8 +7,12 @@
 namespace fuseline {
 namespace detail {
 
-Value operand(const Value& like, double number) { return like.graph().constant(like.dtype(), number); }
-Value operand(const Value& like, std::int64_t number) { return like.graph().constant(like.dtype(), number); }
+Value operand(const Value& like, double number) {
+  return like.graph().constant(like.dtype(), number);
+}
+Value operand(const Value& like, std::int64_t number) {
+  return like.graph().constant(like.dtype(), number);
+}
 Value elementwise(OpCode op, const std::vector<Value>& operands) {
   return operands[0].graph().apply(op, operands);
 }
@@ -25,7 +29,8 @@ std::int64_t absolute_axis(const Value& x, std::int64_t axis) {
 
 Value reduce(OpCode op, const Value& x, std::vector<std::int64_t> axes, bool keepdims) {
   for (auto& axis : axes) axis = absolute_axis(x, axis);
-  return x.graph().apply(op, {x}, {{"axes", std::move(axes)}, {"keepdims", std::int64_t{keepdims}}});
+  return x.graph().apply(op, {x},
+                         {{"axes", std::move(axes)}, {"keepdims", std::int64_t{keepdims}}});
 }
 
 Value cast_with(const Value& x, DType to, Rounding rounding, bool saturate) {
@@ -37,9 +42,13 @@ Value cast_with(const Value& x, DType to, Rounding rounding, bool saturate) {
 }  // namespace
 
 Value cast(Value x, DType to, Rounding rounding) { return cast_with(x, to, rounding, false); }
-Value saturate_cast(Value x, DType to, Rounding rounding) { return cast_with(x, to, rounding, true); }
+Value saturate_cast(Value x, DType to, Rounding rounding) {
+  return cast_with(x, to, rounding, true);
+}
 
-Value reshape(Value x, Dims dims) { return x.graph().apply(OpCode::reshape, {x}, {{"dims", std::move(dims)}}); }
+Value reshape(Value x, Dims dims) {
+  return x.graph().apply(OpCode::reshape, {x}, {{"dims", std::move(dims)}});
+}
 Value transpose(Value x, std::vector<std::int64_t> perm) {
   for (auto& axis : perm) axis = absolute_axis(x, axis);
   return x.graph().apply(OpCode::transpose, {x}, {{"perm", std::move(perm)}});
@@ -99,7 +108,8 @@ Value gather(Value x, Value indices, int axis) {
 }
 
 Value iota(Graph& graph, Dims dims, int axis, DType dtype) {
-  return graph.apply(OpCode::iota, {}, {{"dims", std::move(dims)}, {"axis", std::int64_t{axis}}, {"to", dtype}});
+  return graph.apply(OpCode::iota, {},
+                     {{"dims", std::move(dims)}, {"axis", std::int64_t{axis}}, {"to", dtype}});
 }
 
 Value dim_value(Graph& graph, Dim dim) {
@@ -118,8 +128,12 @@ Value reduce_min(Value x, std::vector<std::int64_t> axes, bool keepdims) {
 Value reduce_max(Value x, std::vector<std::int64_t> axes, bool keepdims) {
   return reduce(OpCode::reduce_max, x, std::move(axes), keepdims);
 }
-Value arg_max(Value x, int axis, bool keepdims) { return reduce(OpCode::arg_max, x, {axis}, keepdims); }
-Value arg_min(Value x, int axis, bool keepdims) { return reduce(OpCode::arg_min, x, {axis}, keepdims); }
+Value arg_max(Value x, int axis, bool keepdims) {
+  return reduce(OpCode::arg_max, x, {axis}, keepdims);
+}
+Value arg_min(Value x, int axis, bool keepdims) {
+  return reduce(OpCode::arg_min, x, {axis}, keepdims);
+}
 
 Value mean(Value x, std::vector<std::int64_t> axes, bool keepdims) {
   for (auto& axis : axes) axis = absolute_axis(x, axis);
@@ -140,14 +154,18 @@ Value count(Value x, std::vector<std::int64_t> axes, bool keepdims) {
 
 Value gray(Value rgb, GrayMode mode) {
   const char* names[] = {"bt601_q15", "bt601_q16", "bt709"};
-  return rgb.graph().apply(OpCode::gray, {rgb}, {{"mode", std::string(names[static_cast<int>(mode)])}});
+  return rgb.graph().apply(OpCode::gray, {rgb},
+                           {{"mode", std::string(names[static_cast<int>(mode)])}});
 }
 
-Value threshold(Value x, double limit, double maximum) { return where(x > limit, detail::operand(x, maximum), 0); }
+Value threshold(Value x, double limit, double maximum) {
+  return where(x > limit, detail::operand(x, maximum), 0);
+}
 
 Value in_range(Value x, const std::vector<double>& low, const std::vector<double>& high) {
   Dim channels = x.dims().empty() ? Dim(0) : x.dims().back();
-  if (channels != Dim(static_cast<std::int64_t>(low.size())) || low.size() != high.size() || low.empty())
+  if (channels != Dim(static_cast<std::int64_t>(low.size())) || low.size() != high.size() ||
+      low.empty())
     fail("in_range: {} low and {} high limits for a last axis of {}", low.size(), high.size(),
          channels.to_string());
   std::vector<Value> inside;

@@ -15,8 +15,8 @@ void check_rgb(const InferContext& c) {
   bool ok = in.dtype == DType::u8 && !in.dims.empty() &&
             (in.dims.back() == Dim(3) || in.dims.back() == Dim(4));
   if (!ok)
-    fail("{}: operand {} {}; u8 with a last axis of 3 (RGB) or 4 (RGBA) is needed", c.op, name_of(in.dtype),
-         to_string(in.dims));
+    fail("{}: operand {} {}; u8 with a last axis of 3 (RGB) or 4 (RGBA) is needed", c.op,
+         name_of(in.dtype), to_string(in.dims));
 }
 
 // One channel of operand 0 at a pixel, as i32.
@@ -87,7 +87,8 @@ ScalarId pull_rgb_to_hsv(PullContext& c, std::span<const ScalarId> index) {
   constexpr double half = 1 << (fraction_bits - 1);
   Scalar s = (spread * reciprocal_table(255 << fraction_bits, v) + half) >> fraction_bits;
   Scalar sector = select(v == r, g - b, select(v == g, b - r + spread * 2, r - g + spread * 4));
-  Scalar h = (sector * reciprocal_table((180 << fraction_bits) / 6, spread) + half) >> fraction_bits;
+  Scalar h =
+      (sector * reciprocal_table((180 << fraction_bits) / 6, spread) + half) >> fraction_bits;
   h = select(h < 0, h + 180, h);
   return select(which == 0, h, select(which == 1, s, v)).as(DType::u8).id();
 }
@@ -95,13 +96,15 @@ ScalarId pull_rgb_to_hsv(PullContext& c, std::span<const ScalarId> index) {
 ValueType infer_nv12_to_rgb(const InferContext& c) {
   const ValueType& y = c.inputs[0];
   const ValueType& uv = c.inputs[1];
-  bool ok = y.dtype == DType::u8 && uv.dtype == DType::u8 && y.dims.size() == 2 && uv.dims.size() == 3 &&
-            uv.dims[2] == Dim(2);
+  bool ok = y.dtype == DType::u8 && uv.dtype == DType::u8 && y.dims.size() == 2 &&
+            uv.dims.size() == 3 && uv.dims[2] == Dim(2);
   if (!ok) fail("nv12_to_rgb: u8 [H,W] and u8 [H/2,W/2,2] are needed");
   const std::string& matrix = c.attributes.text("matrix");
   const std::string& range = c.attributes.text("range");
-  if (matrix != "bt601" && matrix != "bt709") fail("nv12_to_rgb: matrix \"{}\"; use bt601 or bt709", matrix);
-  if (range != "limited" && range != "full") fail("nv12_to_rgb: range \"{}\"; use limited or full", range);
+  if (matrix != "bt601" && matrix != "bt709")
+    fail("nv12_to_rgb: matrix \"{}\"; use bt601 or bt709", matrix);
+  if (range != "limited" && range != "full")
+    fail("nv12_to_rgb: range \"{}\"; use limited or full", range);
   return {DType::u8, {y.dims[0], y.dims[1], 3}};
 }
 ScalarId pull_nv12_to_rgb(PullContext& c, std::span<const ScalarId> index) {
@@ -115,7 +118,8 @@ ScalarId pull_nv12_to_rgb(PullContext& c, std::span<const ScalarId> index) {
   double luma_red = bt601 ? 0.299 : 0.2126, luma_blue = bt601 ? 0.114 : 0.0722;
   double luma_green = 1 - luma_red - luma_blue;
   double luma_gain = limited ? 255.0 / 219 : 1, chroma_gain = limited ? 255.0 / 224 : 1;
-  Scalar y = (Scalar(c.dag, c.read(0, {index[0], index[1]})).as(DType::f32) - (limited ? 16 : 0)) * luma_gain;
+  Scalar y = (Scalar(c.dag, c.read(0, {index[0], index[1]})).as(DType::f32) - (limited ? 16 : 0)) *
+             luma_gain;
   Scalar u = chroma(0), v = chroma(1);
   Scalar red = y + v * (2 * (1 - luma_red) * chroma_gain);
   Scalar green = y - u * (2 * (1 - luma_blue) * luma_blue / luma_green * chroma_gain) -
@@ -134,7 +138,8 @@ ValueType infer_resize(const InferContext& c) {
   if (result.dims.size() != 2 && result.dims.size() != 3)
     fail("resize: operand {}; [H,W] or [H,W,C] is needed", to_string(result.dims));
   if (to.size() != 2) fail("resize: dims must be the new height and width");
-  if (mode != "nearest" && mode != "linear") fail("resize: mode \"{}\"; use nearest or linear", mode);
+  if (mode != "nearest" && mode != "linear")
+    fail("resize: mode \"{}\"; use nearest or linear", mode);
   if (coordinates != "half_pixel" && coordinates != "asymmetric" && coordinates != "align_corners")
     fail("resize: coordinates \"{}\"; use half_pixel, asymmetric or align_corners", coordinates);
   if (nearest != "floor" && nearest != "round_prefer_floor")

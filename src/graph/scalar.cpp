@@ -33,19 +33,26 @@ Range fit(__int128 low, __int128 high, DType dtype) {
 
 Range product_range(Range a, Range b, DType dtype) {
   __int128 corners[] = {static_cast<__int128>(a.low) * b.low, static_cast<__int128>(a.low) * b.high,
-                        static_cast<__int128>(a.high) * b.low, static_cast<__int128>(a.high) * b.high};
-  return fit(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4), dtype);
+                        static_cast<__int128>(a.high) * b.low,
+                        static_cast<__int128>(a.high) * b.high};
+  return fit(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4),
+             dtype);
 }
 
 Range apply_range(Intrinsic fn, DType dtype, Range a, Range b) {
   switch (fn) {
     case Intrinsic::add:
-      return fit(static_cast<__int128>(a.low) + b.low, static_cast<__int128>(a.high) + b.high, dtype);
+      return fit(static_cast<__int128>(a.low) + b.low, static_cast<__int128>(a.high) + b.high,
+                 dtype);
     case Intrinsic::sub:
-      return fit(static_cast<__int128>(a.low) - b.high, static_cast<__int128>(a.high) - b.low, dtype);
-    case Intrinsic::mul: return product_range(a, b, dtype);
-    case Intrinsic::min: return {std::min(a.low, b.low), std::min(a.high, b.high)};
-    case Intrinsic::max: return {std::max(a.low, b.low), std::max(a.high, b.high)};
+      return fit(static_cast<__int128>(a.low) - b.high, static_cast<__int128>(a.high) - b.low,
+                 dtype);
+    case Intrinsic::mul:
+      return product_range(a, b, dtype);
+    case Intrinsic::min:
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    case Intrinsic::max:
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
     case Intrinsic::div:
       if (a.low >= 0 && b.low > 0) return {a.low / b.high, a.high / b.low};
       return full_range(dtype);
@@ -58,7 +65,8 @@ Range apply_range(Intrinsic fn, DType dtype, Range a, Range b) {
       return full_range(dtype);
     case Intrinsic::shl:
       if (b.low == b.high && b.low >= 0 && b.low < 63)
-        return fit(static_cast<__int128>(a.low) << b.low, static_cast<__int128>(a.high) << b.low, dtype);
+        return fit(static_cast<__int128>(a.low) << b.low, static_cast<__int128>(a.high) << b.low,
+                   dtype);
       return full_range(dtype);
     case Intrinsic::abs:
       if (a.low >= 0) return a;
@@ -66,15 +74,17 @@ Range apply_range(Intrinsic fn, DType dtype, Range a, Range b) {
     case Intrinsic::bit_and:
       if (a.low >= 0 && b.low >= 0) return {0, std::min(a.high, b.high)};
       return full_range(dtype);
-    default: return info(fn).cls == IntrinsicClass::cmp ? Range{0, 1} : full_range(dtype);
+    default:
+      return info(fn).cls == IntrinsicClass::cmp ? Range{0, 1} : full_range(dtype);
   }
 }
 
 }  // namespace
 
 ScalarDag::Facts ScalarDag::facts_of(const ScalarNode& n) const {
-  Facts facts{n.kind != ScalarKind::coord && n.kind != ScalarKind::read && n.kind != ScalarKind::reduced,
-              full_range(n.dtype)};
+  Facts facts{
+      n.kind != ScalarKind::coord && n.kind != ScalarKind::read && n.kind != ScalarKind::reduced,
+      full_range(n.dtype)};
   for (ScalarId arg : n.args) facts.uniform = facts.uniform && facts_[arg].uniform;
   // A Range cannot hold the upper half of u64, so nothing is concluded from or about that type.
   bool tracked = !is_float(n.dtype) && n.dtype != DType::u64;
@@ -86,9 +96,15 @@ ScalarDag::Facts ScalarDag::facts_of(const ScalarNode& n) const {
       facts.range = {v, v};
       break;
     }
-    case ScalarKind::coord: facts.range = coord_ranges_.at(n.index); break;
-    case ScalarKind::dim: facts.range = {-(std::int64_t{1} << 40), std::int64_t{1} << 40}; break;
-    case ScalarKind::select: facts.range = hull(facts_[n.args[1]].range, facts_[n.args[2]].range); break;
+    case ScalarKind::coord:
+      facts.range = coord_ranges_.at(n.index);
+      break;
+    case ScalarKind::dim:
+      facts.range = {-(std::int64_t{1} << 40), std::int64_t{1} << 40};
+      break;
+    case ScalarKind::select:
+      facts.range = hull(facts_[n.args[1]].range, facts_[n.args[2]].range);
+      break;
     case ScalarKind::cast: {
       if (is_float(nodes_[n.args[0]].dtype)) break;
       Range inner = facts_[n.args[0]].range;
@@ -101,7 +117,8 @@ ScalarDag::Facts ScalarDag::facts_of(const ScalarNode& n) const {
       facts.range = apply_range(n.fn, n.dtype, a, n.args.size() > 1 ? facts_[n.args[1]].range : a);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return facts;
 }
@@ -131,7 +148,8 @@ std::optional<std::int64_t> ScalarDag::integer_value(ScalarId id) const {
 
 // All arguments known: compute. Floats stay in double, rounded to their type as a kernel would.
 std::optional<ScalarId> ScalarDag::fold(const ScalarNode& n) {
-  bool computable = n.kind == ScalarKind::apply || n.kind == ScalarKind::cast || n.kind == ScalarKind::round;
+  bool computable =
+      n.kind == ScalarKind::apply || n.kind == ScalarKind::cast || n.kind == ScalarKind::round;
   if (!computable) return std::nullopt;
   Number args[3];
   for (std::size_t i = 0; i < n.args.size(); ++i) {
@@ -148,7 +166,8 @@ std::optional<ScalarId> ScalarDag::fold(const ScalarNode& n) {
 
 std::optional<ScalarId> ScalarDag::fold_neutral(const ScalarNode& n) {
   auto value = [&](std::size_t i) { return integer_value(n.args[i]); };
-  if (n.kind == ScalarKind::dim && n.dim.is_constant()) return integer(DType::i64, n.dim.constant());
+  if (n.kind == ScalarKind::dim && n.dim.is_constant())
+    return integer(DType::i64, n.dim.constant());
   if (n.kind == ScalarKind::cast && nodes_[n.args[0]].dtype == n.dtype) return n.args[0];
   if (n.kind == ScalarKind::select) {
     if (n.args[1] == n.args[2]) return n.args[1];
@@ -183,7 +202,8 @@ std::optional<ScalarId> ScalarDag::fold_neutral(const ScalarNode& n) {
       if (range(n.args[0]).low >= range(n.args[1]).high) return integer(DType::bool_, 0);
       if (range(n.args[0]).high < range(n.args[1]).low) return integer(DType::bool_, 1);
       break;
-    default: break;
+    default:
+      break;
   }
   return std::nullopt;
 }
@@ -215,7 +235,8 @@ ScalarId ScalarDag::dim(const Dim& dim) {
 }
 
 ScalarId ScalarDag::read(int source, DType dtype, std::vector<ScalarId> indices) {
-  return add({.kind = ScalarKind::read, .dtype = dtype, .index = source, .args = std::move(indices)});
+  return add(
+      {.kind = ScalarKind::read, .dtype = dtype, .index = source, .args = std::move(indices)});
 }
 
 ScalarId ScalarDag::param(int position, DType dtype) {
@@ -224,7 +245,8 @@ ScalarId ScalarDag::param(int position, DType dtype) {
 
 ScalarId ScalarDag::apply(Intrinsic fn, std::vector<ScalarId> args) {
   const IntrinsicInfo& f = info(fn);
-  require(args.size() == static_cast<std::size_t>(f.arity), "intrinsic with a wrong number of operands");
+  require(args.size() == static_cast<std::size_t>(f.arity),
+          "intrinsic with a wrong number of operands");
   DType dtype = nodes_[args[0]].dtype;
   for (ScalarId arg : args) require(nodes_[arg].dtype == dtype, "intrinsic on mixed types");
   require(f.cls != IntrinsicClass::real || is_float(dtype), "floating-point intrinsic on integers");
@@ -260,15 +282,29 @@ std::string ScalarDag::to_text(ScalarId id) const {
     case ScalarKind::literal:
       if (is_float(n.dtype)) return fmt::format("{}", std::bit_cast<double>(n.bits));
       return fmt::format("{}", static_cast<std::int64_t>(n.bits));
-    case ScalarKind::coord: return fmt::format("i{}", n.index);
-    case ScalarKind::dim: return n.dim.to_string();
-    case ScalarKind::param: return fmt::format("p{}", n.index);
-    case ScalarKind::reduced: return fmt::format("r{}", n.index);
-    case ScalarKind::read: text = fmt::format("s{}", n.index); break;
-    case ScalarKind::apply: text = info(n.fn).name; break;
-    case ScalarKind::select: text = "select"; break;
-    case ScalarKind::cast: text = name_of(n.dtype); break;
-    case ScalarKind::round: text = fmt::format("round_{}", name_of(n.dtype)); break;
+    case ScalarKind::coord:
+      return fmt::format("i{}", n.index);
+    case ScalarKind::dim:
+      return n.dim.to_string();
+    case ScalarKind::param:
+      return fmt::format("p{}", n.index);
+    case ScalarKind::reduced:
+      return fmt::format("r{}", n.index);
+    case ScalarKind::read:
+      text = fmt::format("s{}", n.index);
+      break;
+    case ScalarKind::apply:
+      text = info(n.fn).name;
+      break;
+    case ScalarKind::select:
+      text = "select";
+      break;
+    case ScalarKind::cast:
+      text = name_of(n.dtype);
+      break;
+    case ScalarKind::round:
+      text = fmt::format("round_{}", name_of(n.dtype));
+      break;
   }
   text += n.kind == ScalarKind::read ? "[" : "(";
   for (std::size_t i = 0; i < n.args.size(); ++i) text += (i ? ", " : "") + to_text(n.args[i]);

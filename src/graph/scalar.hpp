@@ -134,11 +134,11 @@ struct ScalarStep {
   ScalarKind kind;
   Intrinsic fn;
   DType dtype;
-  DType from;     // of the first argument
+  DType from;  // of the first argument
   int index;
   ScalarId arg[3];
-  bool rounds;    // an arithmetic result that is rounded to dtype
-  bool uniform;   // the same at all coordinates
+  bool rounds;   // an arithmetic result that is rounded to dtype
+  bool uniform;  // the same at all coordinates
 };
 std::vector<ScalarStep> scalar_steps(const ScalarDag& dag, std::span<const ScalarId> roots,
                                      bool round_each);

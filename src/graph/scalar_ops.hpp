@@ -33,9 +33,9 @@ inline Scalar apply2(Intrinsic fn, Scalar a, Scalar b) {
   return {a.dag(), a.dag().apply(fn, {a.id(), b.id()})};
 }
 
-#define FUSELINE_SCALAR_BINARY(function, intrinsic)                                     \
+#define FUSELINE_SCALAR_BINARY(function, intrinsic)                                         \
   inline Scalar function(Scalar a, Scalar b) { return apply2(Intrinsic::intrinsic, a, b); } \
-  inline Scalar function(Scalar a, double b) { return function(a, a.like(b)); }         \
+  inline Scalar function(Scalar a, double b) { return function(a, a.like(b)); }             \
   inline Scalar function(double a, Scalar b) { return function(b.like(a), b); }
 FUSELINE_SCALAR_BINARY(operator+, add)
 FUSELINE_SCALAR_BINARY(operator-, sub)
@@ -94,8 +94,12 @@ FUSELINE_SCALAR_UNARY(erf)
 inline Scalar select(Scalar condition, Scalar a, Scalar b) {
   return {a.dag(), a.dag().select(condition.id(), a.id(), b.id())};
 }
-inline Scalar select(Scalar condition, Scalar a, double b) { return select(condition, a, a.like(b)); }
-inline Scalar select(Scalar condition, double a, Scalar b) { return select(condition, b.like(a), b); }
+inline Scalar select(Scalar condition, Scalar a, double b) {
+  return select(condition, a, a.like(b));
+}
+inline Scalar select(Scalar condition, double a, Scalar b) {
+  return select(condition, b.like(a), b);
+}
 inline Scalar infinity(Scalar like) { return like.like(std::numeric_limits<double>::infinity()); }
 
 }  // namespace scalar_ops
