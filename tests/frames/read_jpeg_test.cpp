@@ -146,6 +146,28 @@ TEST(ReadJpeg, LostDataIsAnErrorAndStrayBytesAtTheEndAreNot) {
   EXPECT_THAT(error_of([&] { decode(holed); }), HasSubstr("damaged JPEG"));
 }
 
+// A small file must not ask for hours of work: here the scan that refines the DC values, which
+// may be repeated without harm, comes again and again.
+TEST(ReadJpeg, EndlessScansAreRefused) {
+  JpegOptions options;
+  options.progressive = true;
+  const Bytes bytes = make_jpeg(gradient(16, 16, 3), 16, 16, options);
+  const Bytes head = {0xff, 0xda, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 0, 0x10};
+  auto start = std::search(bytes.begin(), bytes.end(), head.begin(), head.end());
+  ASSERT_NE(start, bytes.end());
+  auto end = std::find(start + 2, bytes.end(), 0xff);
+  for (int times : {3, 600}) {
+    Bytes repeated(bytes.begin(), start);
+    for (int i = 0; i < times; ++i) repeated.insert(repeated.end(), start, end);
+    repeated.insert(repeated.end(), end, bytes.end());
+    if (times == 3) {
+      EXPECT_EQ(bytes_of(decode(repeated).pixels), libjpeg_pixels(bytes, JCS_RGB));
+    } else {
+      EXPECT_THAT(error_of([&] { decode(repeated); }), HasSubstr("more than 500 scans"));
+    }
+  }
+}
+
 TEST(ReadJpeg, FlippedBytesNeverCrash) {
   std::mt19937 random(7);
   for (bool progressive : {false, true}) {

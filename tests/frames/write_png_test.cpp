@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <csignal>
 
@@ -55,6 +56,10 @@ TEST_F(WritePng, RoundTrips) {
 
 TEST_F(WritePng, SeveralBlocksAndChunks) {
   expect_round_trip(noise(1500 * 2003), 1500, 2003, 1);
+  Bytes png = bytes_of(path("out.png"));
+  const std::string type = "IDAT";
+  auto first = std::search(png.begin(), png.end(), type.begin(), type.end());
+  EXPECT_NE(std::search(first + 4, png.end(), type.begin(), type.end()), png.end());
   expect_round_trip(runs(2160 * 3840, 60), 2160, 3840, 1);
   expect_round_trip(gradient(3, 200000, 3), 3, 200000, 3);  // a row above one block
 }
@@ -66,6 +71,30 @@ TEST_F(WritePng, MasksAndPhotographsBothShrink) {
   Bytes photograph = gradient(500, 500, 3);
   write_png(path("photo.png"), Tensor(photograph.data(), DType::u8, {500, 500, 3}));
   EXPECT_LT(std::filesystem::file_size(path("photo.png")), photograph.size() * 2 / 3);
+}
+
+// The filter of each row of a written file, whose pixel data fit in one chunk.
+Bytes filters_of(const Bytes& png, std::size_t row_bytes, std::size_t height) {
+  const std::string type = "IDAT";
+  auto data = std::search(png.begin(), png.end(), type.begin(), type.end()) + 4;
+  Bytes rows((1 + row_bytes) * height), filters;
+  uLongf size = rows.size();
+  EXPECT_EQ(uncompress(rows.data(), &size, &*data, static_cast<uLong>(png.end() - data)), Z_OK);
+  for (std::size_t i = 0; i < rows.size(); i += 1 + row_bytes) filters.push_back(rows[i]);
+  return filters;
+}
+
+TEST_F(WritePng, OnlyPhotographsAreFiltered) {
+  Bytes hard = noise(100 * 100), soft(100 * 100, 0), photograph = gradient(100, 100, 1);
+  for (auto& m : hard) m = m > 127 ? 255 : 0;
+  for (std::size_t i = 0; i < soft.size(); i += 10) soft[i] = static_cast<std::uint8_t>(i);
+  auto filters = [&](Bytes& pixels) {
+    write_png(path("out.png"), Tensor::of(pixels.data(), {100, 100}));
+    return filters_of(bytes_of(path("out.png")), 100, 100);
+  };
+  EXPECT_EQ(filters(hard), Bytes(100, 0));
+  EXPECT_EQ(filters(soft), Bytes(100, 0));
+  EXPECT_THAT(filters(photograph), testing::Not(testing::Contains(0)));
 }
 
 TEST_F(WritePng, StridedTensors) {
