@@ -163,6 +163,14 @@ TEST_F(HostFaults, a_run_after_a_fault_is_clean) {
   EXPECT_EQ(out.bytes(), Bytes(64, 7));
 }
 
+TEST_F(HostFaults, undefined_behavior_aborts_where_it_is_checked) {
+  std::string text = "KERNEL(1) k(IN(i32) in, OUT(i32) out) { out[0] = in[0] + in[0]; }\n";
+  host::Kernels kernels({{"k", text, 1, {"in", "out"}}}, {.undefined_behavior = true});
+  AlignedCopy in(bytes_of(std::vector<std::int32_t>{INT32_MAX})), out(Bytes(4, 0));
+  std::vector<host::Span> spans = {{in.data(), 1}, {out.data(), 1}};
+  EXPECT_DEATH(std::ignore = kernels.run(0, spans, {}, 1), "signed integer overflow");
+}
+
 TEST_F(HostFaults, a_text_that_does_not_compile_is_an_internal_error) {
 #ifndef FUSELINE_ABORT_ON_INTERNAL_ERROR
   try {
