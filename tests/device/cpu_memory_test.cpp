@@ -51,8 +51,8 @@ TEST(CpuThreads, the_last_block_finishes_a_reduction) {
   auto i64 = [&](std::int64_t v) { return b.integer(DType::i64, v); };
   loop::Id first = b.mul(b.block_id(), i64(per_block)), sum = b.var(i64(0));
   b.for_range(first, b.add(first, i64(per_block)), i64(8), [&](loop::Id i) {
-    b.set(sum, b.add(b.get(sum), b.reduce_lanes(Intrinsic::add,
-                                                b.cast(DType::i64, b.load(in, i, 8)))));
+    b.set(sum,
+          b.add(b.get(sum), b.reduce_lanes(Intrinsic::add, b.cast(DType::i64, b.load(in, i, 8)))));
   });
   b.store(partial, b.block_id(), b.get(sum));
   b.fence();
@@ -61,9 +61,8 @@ TEST(CpuThreads, the_last_block_finishes_a_reduction) {
   b.if_then(last, [&] {
     b.fence();
     loop::Id all = b.var(i64(0));
-    b.for_range(i64(0), b.block_count(), i64(1), [&](loop::Id i) {
-      b.set(all, b.add(b.get(all), b.load(partial, i)));
-    });
+    b.for_range(i64(0), b.block_count(), i64(1),
+                [&](loop::Id i) { b.set(all, b.add(b.get(all), b.load(partial, i))); });
     b.store(total, i64(0), b.get(all));
   });
   Device& device = open_device("cpu");

@@ -63,8 +63,7 @@ inline void run_case(Device& device, const CompiledKernel& kernel, const LoopCas
     pointers.push_back(memory.back().data());
   }
   auto queue = device.make_queue();
-  queue->launch(
-      {.kernel = &kernel, .buffers = pointers, .params = c.params, .blocks = c.blocks});
+  queue->launch({.kernel = &kernel, .buffers = pointers, .params = c.params, .blocks = c.blocks});
   queue->wait();
   std::vector<Bytes> got;
   for (const GuardedMemory& m : memory) {

@@ -108,6 +108,8 @@ std::shared_ptr<const CpuKernel> KernelTable::make(const loop::Kernel& kernel,
   cache::Result result = cache::Store::user().get_or_make(key, [&] {
     loop::verify(kernel);
     emit::CompiledObject compiled = codegen().compile(kernel, symbol, traits());
+    log_debug("{}: {:.1f} ms to LLVM IR, {:.1f} in passes, {:.1f} to machine code", kernel.name,
+              compiled.generate_ms, compiled.optimize_ms, compiled.assemble_ms);
     made->record.generate_ms = compiled.generate_ms;
     made->record.compile_ms = compiled.optimize_ms + compiled.assemble_ms;
     return std::move(compiled.object);

@@ -48,7 +48,6 @@ class Floats {
     return sum;
   }
   Floats abs() const { return with(ir_->unary("llvm.fabs", value_)); }
-  Floats rint() const { return with(ir_->unary("llvm.nearbyint", value_)); }
   Floats copysign(Floats sign) const {
     return with(ir_->binary("llvm.copysign", value_, sign.value_));
   }
@@ -57,7 +56,6 @@ class Floats {
   Value above(float c) const { return compare(LLVMRealOGT, c); }
   Value below(float c) const { return compare(LLVMRealOLT, c); }
   Value equals(float c) const { return compare(LLVMRealOEQ, c); }
-  Value is_nan() const { return LLVMBuildFCmp(b(), LLVMRealUNO, value_, value_, ""); }
   // otherwise, where condition holds `picked`; a NaN argument of a clamp passes through.
   Floats replaced(Value condition, Floats picked) const {
     return with(LLVMBuildSelect(b(), condition, picked.value_, value_, ""));
@@ -67,7 +65,6 @@ class Floats {
 
   // Their bits and their integer values, as i32 lanes.
   Value bits() const { return LLVMBuildBitCast(b(), value_, words(), ""); }
-  Value to_integer() const { return LLVMBuildFPToSI(b(), value_, words(), ""); }
   Floats from_bits(Value bits) const {
     return with(LLVMBuildBitCast(b(), bits, LLVMTypeOf(value_), ""));
   }
@@ -76,11 +73,6 @@ class Floats {
   }
 
   Value word(std::uint32_t c) const { return ir_->bits(words(), c); }
-  // 2^n for integer lanes n in -126 ... 127.
-  Floats power_of_two(Value n) const {
-    Value biased = LLVMBuildAdd(b(), n, word(127), "");
-    return from_bits(LLVMBuildShl(b(), biased, word(23), ""));
-  }
   LLVMBuilderRef b() const { return ir_->builder(); }
 
  private:
