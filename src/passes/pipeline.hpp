@@ -1,12 +1,20 @@
 // The passes, in order.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fuseline/graph.hpp"
 
 namespace fuseline {
+
+struct Pass {
+  std::string_view name;
+  Graph (*run)(const Graph&);
+};
+std::span<const Pass> pass_table();
 
 // Runs every pass that is not disabled, with the verifier between them. FUSELINE_DUMP names a
 // folder for the graph's text after each pass. Unknown names are an Error that lists the known.
