@@ -25,4 +25,8 @@ std::optional<std::string> env(EnvVar variable) {
   return value;
 }
 
+void set_env(EnvVar variable, const std::string& value) {
+  ::setenv(name_of(variable).data(), value.c_str(), 1);
+}
+
 }  // namespace fuseline

@@ -26,5 +26,8 @@ std::string_view name_of(EnvVar variable);
 
 // The value; none where the variable is unset or empty.
 std::optional<std::string> env(EnvVar variable);
+// Sets the variable for this process, as options of the command line do; only while no other
+// thread runs.
+void set_env(EnvVar variable, const std::string& value);
 
 }  // namespace fuseline

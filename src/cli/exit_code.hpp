@@ -1,0 +1,15 @@
+// The exit codes of the program.
+#pragma once
+
+namespace fuseline::cli {
+
+enum ExitCode : int {
+  exit_fine = 0,
+  exit_some_failed = 1,  // a check failed, or some files of a batch
+  exit_usage = 2,        // bad usage or input
+  exit_device = 3,       // a device or library is missing or failed
+  exit_internal = 70,
+  exit_interrupted = 130,
+};
+
+}  // namespace fuseline::cli

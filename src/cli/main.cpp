@@ -1,0 +1,83 @@
+// The program: parses the command line, runs a command, turns errors into lines and exit codes.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/fail.hpp"
+#include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/parse.hpp"
+#include "cli/terminal.hpp"
+
+namespace fuseline::cli {
+namespace {
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  fuseline mask photo.jpg       a mask beside the picture, and the number of its set pixels\n"
+    "  fuseline mask --help          all that a command takes\n"
+    "  fuseline info                 what this machine offers";
+
+void declare(CLI::App& program, Run& run) {
+  program.description("Fuseline: picture pipelines as fused, generated kernels");
+  program.name("fuseline");
+  program.footer(examples);
+  program.set_version_flag("--version", "fuseline " FUSELINE_VERSION, "Print the version");
+  program.get_formatter()->column_width(34);
+  add_mask(program, run);
+  add_explain(program, run);
+  add_info(program, run);
+  add_cache(program, run);
+}
+
+int parse_and_run(int count, const char* const* words) {
+  CLI::App program;
+  Run run;
+  declare(program, run);
+  program.allow_extras();
+  program.fallthrough(false);
+  for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+    command->allow_extras();
+  try {
+    program.parse(count, words);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return program.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    fail("{}", usage_message(program, error));
+  }
+  reject_extras(program);
+  if (!run) fail("name a command; see `fuseline --help`");
+  return run();
+}
+
+}  // namespace
+
+int guarded_main(int count, const char* const* words) {
+  int code = exit_fine;
+  try {
+    code = parse_and_run(count, words);
+    if (std::fflush(stdout) != 0) fail("the output could not be written");
+    return code;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error_line(error.what()));
+    code = error.kind() == ErrorKind::interrupted ? exit_interrupted
+           : error.kind() == ErrorKind::device    ? exit_device
+                                                  : exit_usage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error_line(error.what()));
+    code = exit_internal;
+  }
+  std::fflush(stdout);
+  return code;
+}
+
+}  // namespace fuseline::cli
+
+int main(int count, char** words) {
+  int code = fuseline::cli::guarded_main(count, words);
+  std::fflush(stderr);
+  // Unloading the generated code and its libraries would take milliseconds and free what the
+  // kernel frees anyway.
+  ::_exit(code);
+}

@@ -1,0 +1,118 @@
+// Ranges, choices and spelling suggestions.
+#include "cli/parse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "base/fail.hpp"
+
+namespace fuseline::cli {
+namespace {
+
+// Edits between two words: insert, remove, replace, swap neighbors.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t replace = last[j - 1] + (a[i - 1] != b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+const CLI::App& chosen(const CLI::App& program) {
+  const CLI::App* app = &program;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+std::string full_name(const CLI::App& program) {
+  std::string name = program.get_name();
+  const CLI::App* app = &program;
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    name += " " + app->get_name();
+  }
+  return name;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  auto meant = nearest(word, candidates);
+  return meant ? fmt::format("; did you mean {}?", *meant) : std::string();
+}
+
+}  // namespace
+
+std::int64_t parse_integer(std::string_view option, const std::string& text, std::int64_t low,
+                           std::int64_t high) {
+  std::int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high)
+    fail("{}: \"{}\" is not a whole number from {} to {}", option, text, low, high);
+  return value;
+}
+
+std::string parse_choice(std::string_view option, const std::string& text,
+                         const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
+  fail("{}: \"{}\" is none of {}{}", option, text, fmt::join(choices, ", "),
+       did_you_mean(text, choices));
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  std::optional<std::string> best;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    std::size_t edits = distance(word, candidate);
+    if (edits >= least || edits >= candidate.size()) continue;
+    least = edits;
+    best = candidate;
+  }
+  return best;
+}
+
+void reject_extras(const CLI::App& program) {
+  std::vector<std::string> extras = program.remaining(true);
+  if (extras.empty()) return;
+  const CLI::App& app = chosen(program);
+  std::string word = extras.front().substr(0, extras.front().find('='));
+  std::string help = fmt::format("`{} --help` lists them", full_name(program));
+  if (word.starts_with("-"))
+    fail("unknown option {}{} ({})", word, did_you_mean(word, option_names(app)), help);
+  std::vector<std::string> commands = command_names(app);
+  if (commands.empty()) fail("\"{}\" was not expected; see `{} --help`", word, full_name(program));
+  fail("unknown command \"{}\"{} ({})", word, did_you_mean(word, commands), help);
+}
+
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
+  std::string text = error.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return fmt::format("{}; see `{} --help`", text, full_name(program));
+}
+
+}  // namespace fuseline::cli
