@@ -33,10 +33,13 @@ void print_median() {
 }
 
 void run_command(const std::string& command, const Arguments& arguments) {
+  if (command == "mask") return serve(*make_mask_case(arguments));
+  if (command == "chain") return serve(*make_chain_case(arguments));
   if (command == "jpeg") return serve(*make_jpeg_case(arguments));
+  if (command == "compile") return print_compile_times(arguments);
   if (command == "ratio") return print_ratio();
   if (command == "median") return print_median();
-  fail("'{}' is not one of jpeg, ratio, median", command);
+  fail("'{}' is not one of mask, chain, jpeg, compile, ratio, median", command);
 }
 
 }  // namespace

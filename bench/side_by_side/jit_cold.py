@@ -65,34 +65,37 @@ class Compiler:
         self.program = programs / "fuseline_bench"
         self.folder = Path(folder)
         self.count = 0
+        self.open_ns = []
 
-    def _times(self, cache):
+    def _times(self, cache, state):
         environment = {**os.environ, "FUSELINE_CACHE_DIR": str(cache), "FUSELINE_CACHE": "on"}
-        done = subprocess.run([self.program, "compile", str(THRESHOLD), self.folder], check=True,
-                              env=environment, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([self.program, "compile", str(THRESHOLD), self.folder, state],
+                              check=True, env=environment, stdout=subprocess.PIPE, text=True)
         return json.loads(done.stdout)
 
-    def _sample(self, cache, hit):
-        answer = self._times(cache)
-        if answer["cache_hit"] is not hit:
+    def _sample(self, cache, state):
+        answer = self._times(cache, state)
+        if answer["cache_hit"] != (state == "warm"):
             raise ours.Missing(f"the kernel came {'from' if answer['cache_hit'] else 'not from'} "
                                "the cache, which is not what this sample is about")
-        return answer["total_ns"]
+        return answer
 
     def cold(self, count):
         times = []
         for _ in range(count):
             self.count += 1
             cache = self.folder / f"cache{self.count}"
-            times.append(self._sample(cache, hit=False))
+            answer = self._sample(cache, "cold")
+            times.append(answer["total_ns"])
+            self.open_ns.append(answer["open_ns"])
             shutil.rmtree(cache)
         return times
 
     def warm(self, count):
         cache = self.folder / "warm"
         if not cache.exists():
-            self._times(cache)
-        return [self._sample(cache, hit=True) for _ in range(count)]
+            self._times(cache, "cold")
+        return [self._sample(cache, "warm")["total_ns"] for _ in range(count)]
 
 
 def check_equal(programs, peer, folder):
@@ -120,4 +123,5 @@ def measure(options):
         gpu = nvrtc.times_ms(Path(folder) / "kernel.cu")
     return {**compare(programs, blocks),
             "peer_name": "g++ -O3 -march=native -shared + dlopen of the same loop",
-            "from_cache_ms": milliseconds(programs, blocks["cache"])["value"], **gpu}
+            "from_cache_ms": milliseconds(programs, blocks["cache"])["value"],
+            "open_ms": milliseconds(programs, compiler.open_ns)["value"], **gpu}

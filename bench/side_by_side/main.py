@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import arguments
 from ours import Missing
@@ -20,6 +21,19 @@ def cpu_name():
     return "unknown"
 
 
+def busy_share(seconds=0.5):
+    """The share of all processors that other programs use just now."""
+    def counters():
+        with open("/proc/stat", encoding="ascii") as lines:
+            words = [int(word) for word in lines.readline().split()[1:9]]
+        return sum(words), words[3] + words[4]  # all, idle and waiting for a disk
+
+    all_before, idle_before = counters()
+    time.sleep(seconds)
+    all_after, idle_after = counters()
+    return round(1 - (idle_after - idle_before) / max(1, all_after - all_before), 3)
+
+
 def human(result):
     unit = result["unit"]
     return (f"{result['name']}: Fuseline {result['ours']:.3f} {unit}, "
@@ -30,6 +44,7 @@ def human(result):
 
 def main():
     options = arguments.parse(sys.argv[1:])
+    busy = busy_share()
     benchmark = importlib.import_module(options.name.replace("-", "_"))
     try:
         result = {"name": options.name, **benchmark.measure(options)}
@@ -38,14 +53,17 @@ def main():
     except (Missing, subprocess.CalledProcessError) as error:
         print(f"bench/peers {options.name}: {error}", file=sys.stderr)
         sys.exit(3)
-    result |= {"threads": options.threads, "cpu": cpu_name(), "cores": os.cpu_count()}
+    result |= {"threads": options.threads, "cpu": cpu_name(), "cores": os.cpu_count(), "busy": busy}
     ordered = {field: result.pop(field) for field in FIELDS} | result
     if options.json:
         print(json.dumps(ordered, indent=2))
         return
     print(human(ordered))
+    if busy > 0.1:
+        print(f"  warning: other programs kept {busy:.0%} of the processors busy; judge only figures "
+              "of a quiet machine")
     for key, value in result.items():
-        if key not in ("threads", "cpu", "cores"):
+        if key not in ("threads", "cpu", "cores", "busy"):
             print(f"  {key}: {json.dumps(value) if isinstance(value, dict) else value}")
 
 
