@@ -9,6 +9,7 @@
 #include "base/fail.hpp"
 #include "fuse/loop_ops.hpp"
 #include "fuse/loop_spread.hpp"
+#include "fuse/loop_types.hpp"
 
 namespace fuseline::loop {
 namespace {
@@ -23,37 +24,6 @@ bool is_identifier(const std::string& name) {
 
 bool is_register_type(DType t) { return t != DType::f16 && t != DType::bf16; }
 bool is_index(Type t) { return t.dtype == DType::i32 || t.dtype == DType::i64; }
-
-bool is_combining(Intrinsic fn) {
-  switch (fn) {
-    case Intrinsic::add:
-    case Intrinsic::mul:
-    case Intrinsic::min:
-    case Intrinsic::max:
-    case Intrinsic::bit_and:
-    case Intrinsic::bit_or:
-    case Intrinsic::bit_xor:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Whether the intrinsic is defined for operands of this type.
-bool accepts(Intrinsic fn, DType t) {
-  switch (info(fn).cls) {
-    case IntrinsicClass::arith:
-      return !is_bool(t);
-    case IntrinsicClass::real:
-      return is_float(t);
-    case IntrinsicClass::logic:
-      if (fn == Intrinsic::shl || fn == Intrinsic::shr) return is_integer(t);
-      return !is_float(t);
-    case IntrinsicClass::cmp:
-      return true;
-  }
-  return false;
-}
 
 class Verifier {
  public:
@@ -189,69 +159,9 @@ class Verifier {
   }
 
   void arithmetic(const Inst& inst) const {
-    Type t = inst.type;
-    switch (inst.op) {
-      case Op::compute:
-        compute(inst);
-        break;
-      case Op::select:
-        arguments(inst, 3);
-        check(value(inst, 0) == Type{DType::bool_, t.lanes}, "select needs a bool for every lane");
-        check(value(inst, 1) == t && value(inst, 2) == t, "both sides of a select have its type");
-        break;
-      case Op::round_to:
-        arguments(inst, 1);
-        check(t.dtype == DType::f32 && value(inst, 0) == t, "round_to takes and gives f32");
-        check(inst.imm == static_cast<std::uint64_t>(DType::f16) ||
-                  inst.imm == static_cast<std::uint64_t>(DType::bf16),
-              "round_to goes through f16 or bf16");
-        break;
-      default:
-        reshaping(inst);
-    }
-  }
-
-  void compute(const Inst& inst) const {
-    arguments(inst, static_cast<std::size_t>(info(inst.fn).arity));
-    Type operand = value(inst, 0);
-    for (std::size_t i = 1; i < inst.args.size(); ++i)
-      check(value(inst, i) == operand, "operands of compute have one type");
-    check(accepts(inst.fn, operand.dtype), "the intrinsic does not take this type");
-    if (info(inst.fn).cls == IntrinsicClass::cmp) operand.dtype = DType::bool_;
-    check(inst.type == operand, "the result of compute has the operands' type (or bool)");
-  }
-
-  void reshaping(const Inst& inst) const {
-    arguments(inst, 1);
-    Type from = value(inst, 0), t = inst.type;
-    switch (inst.op) {
-      case Op::cast:
-        check(from.lanes == t.lanes, "a cast keeps the lanes");
-        check(inst.mode == CastMode::plain || (is_float(from.dtype) && is_integer(t.dtype)),
-              "a saturating cast goes from floating point to an integer");
-        break;
-      case Op::bitcast:
-        check(from.lanes == t.lanes, "a bitcast keeps the lanes");
-        check(size_of(from.dtype) == size_of(t.dtype) && size_of(t.dtype) >= 4 &&
-                  is_float(from.dtype) != is_float(t.dtype),
-              "bitcast: f32 to or from u32 and i32, f64 to or from u64 and i64");
-        break;
-      case Op::splat:
-        check(from == Type{t.dtype, 1}, "splat takes one lane of the result's type");
-        break;
-      case Op::ramp:
-        check(from == Type{t.dtype, 1} && is_integer(t.dtype), "ramp takes one integer lane");
-        break;
-      case Op::reduce_lanes:
-        check(is_combining(inst.fn) && accepts(inst.fn, t.dtype),
-              "reduce_lanes needs a commutative intrinsic that takes this type");
-        check(std::has_single_bit(static_cast<unsigned>(from.lanes)),
-              "reduce_lanes needs a power of two of lanes");
-        check(t == Type{from.dtype, 1}, "reduce_lanes gives one lane of the operand's type");
-        break;
-      default:
-        check(is_bool(from.dtype) && t == Type{DType::i32, 1}, "count_lanes: bool lanes to i32");
-    }
+    std::vector<Type> operands;
+    for (std::size_t i = 0; i < inst.args.size(); ++i) operands.push_back(value(inst, i));
+    if (const char* rule = type_fault(inst, operands)) broken(rule);
   }
 
   void memory(const Inst& inst) const {
