@@ -17,7 +17,7 @@ TEST_P(CpuArithmetic, casts_between_all_types) { run_on_cpu(cast_cases(shape()))
 TEST_P(CpuArithmetic, constants_select_bitcast_and_rounding) { run_on_cpu(value_cases(shape())); }
 
 INSTANTIATE_TEST_SUITE_P(lanes, CpuArithmetic, ::testing::Values(1, 8, 16, 32),
-                         [](const auto& info) { return std::to_string(info.param); });
+                         [](const auto& lanes) { return std::to_string(lanes.param); });
 
 }  // namespace
 }  // namespace fuseline::test

@@ -36,7 +36,7 @@ TEST_P(CpuMemory, every_half_survives_a_round_trip) {
 }
 
 INSTANTIATE_TEST_SUITE_P(lanes, CpuMemory, ::testing::Values(1, 4, 8, 16, 32, 64),
-                         [](const auto& info) { return std::to_string(info.param); });
+                         [](const auto& lanes) { return std::to_string(lanes.param); });
 
 // Blocks add to one counter; the one that sees the last ticket sums all partial results.
 TEST(CpuThreads, the_last_block_finishes_a_reduction) {
