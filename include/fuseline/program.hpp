@@ -17,10 +17,18 @@ namespace fuseline {
 // Tensors by the name of the graph's input or output.
 using TensorMap = std::vector<std::pair<std::string, Tensor>>;
 
+// When a run of a size is recorded, on devices where that pays (CUDA graphs).
+enum class Record {
+  automatic,  // at the second run of a size
+  on,         // at the first
+  off,
+};
+
 struct CompileOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda", "cuda:N"
   bool fusion = true;           // false: one kernel an operation, for comparison
   bool parity = false;          // f16 and bf16 rounded at every value, as evaluate does
+  Record record = Record::automatic;
   std::vector<std::string> disabled_passes;  // names as in docs/architecture.md
 };
 

@@ -51,12 +51,18 @@ class Queue {
   virtual ~Queue() = default;
   virtual void launch(const Launch& launch) = 0;
   virtual void fill_zero(void* memory, std::size_t bytes) = 0;
-  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, std::size_t bytes) = 0;        // on the device
+  virtual void upload(void* to, const void* host, std::size_t bytes) = 0;      // from host memory
+  virtual void download(void* host, const void* from, std::size_t bytes) = 0;  // to host memory
   virtual void wait() = 0;
   // Why nothing is recorded on this device; empty where recording works.
   virtual std::string record_refusal() const = 0;
   virtual void begin_record() = 0;
   virtual std::unique_ptr<Recording> end_record() = 0;
+  virtual void cancel_record() = 0;  // forgets what was noted since begin_record
+  // The same calls in the same order as when it was recorded, with other addresses.
+  virtual void begin_patch(Recording& recording) = 0;
+  virtual void end_patch() = 0;
   virtual void replay(Recording& recording) = 0;
 };
 

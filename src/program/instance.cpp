@@ -20,8 +20,8 @@ std::uint64_t bits_of(Number value, DType dtype) {
 
 class InstanceMaker {
  public:
-  InstanceMaker(Program::Impl& program, const TensorMap& inputs)
-      : program_(program), inputs_(inputs) {
+  InstanceMaker(Program::Impl& program, const TensorMap& inputs, bool outputs_aligned)
+      : program_(program), inputs_(inputs), outputs_aligned_(outputs_aligned) {
     instance_ = std::make_shared<Instance>();
   }
 
@@ -88,6 +88,38 @@ class InstanceMaker {
     return count * region.unroll < index32_limit - margin;
   }
 
+  // Whether every access of N lanes starts at a multiple of 16 bytes; CPUs do not ask.
+  bool is_aligned(const Region& region, const PlanGuards& guards, const DimBindings& sizes) const {
+    const Target& target = program_.device.target();
+    if (target.kind != DeviceKind::cuda) return false;
+    KernelPlan plan = make_plan(region, guards, target);
+    auto steps_aligned = [&](const Access& access, std::int64_t width) {
+      if (access.constant.evaluate(sizes) * width % 16 != 0 && access.channel < 0) return false;
+      if (access.channel >= 0 &&
+          (access.constant - Dim(access.channel)).evaluate(sizes) * width % 16 != 0)
+        return false;
+      for (std::size_t axis = 0; axis < access.coefficients.size(); ++axis)
+        if (static_cast<int>(axis) != plan.vector_axis() &&
+            access.coefficients[axis].evaluate(sizes) * width % 16 != 0)
+          return false;
+      return true;
+    };
+    bool aligned = outputs_aligned_;
+    for (const auto& [id, access] : plan.reads) {
+      const RegionSource& source = region.sources[static_cast<std::size_t>(region.dag[id].index)];
+      const Tensor* tensor = input_of(source.value);
+      if (tensor && tensor->device().kind == DeviceKind::cuda)
+        aligned = aligned && reinterpret_cast<std::uintptr_t>(tensor->data()) % 16 == 0;
+      if (tensor && reach_of(*tensor).low % 16 != 0) aligned = false;
+      aligned = aligned && steps_aligned(access, static_cast<std::int64_t>(size_of(source.dtype)));
+    }
+    for (std::size_t i = 0; i < plan.points.size(); ++i)
+      aligned =
+          aligned &&
+          steps_aligned(plan.points[i], static_cast<std::int64_t>(size_of(region.points[i].dtype)));
+    return aligned;
+  }
+
   void add_step(std::size_t position) {
     RegionKernels& kernels = *program_.regions[position];
     const Region& region = kernels.region();
@@ -98,6 +130,7 @@ class InstanceMaker {
       bind_strides(source, sizes);
     }
     guards.index32 = fits_index32(region, sizes);
+    guards.aligned = is_aligned(region, guards, sizes);
     Step step;
     step.kernel = kernels.get(guards);
     step.blocks = launch_blocks(step.kernel->plan, sizes);
@@ -206,6 +239,7 @@ class InstanceMaker {
 
   Program::Impl& program_;
   const TensorMap& inputs_;
+  bool outputs_aligned_;
   std::shared_ptr<Instance> instance_;
   std::vector<Need> needs_;
   std::map<ValueId, std::size_t> stored_;
@@ -213,8 +247,9 @@ class InstanceMaker {
 
 }  // namespace
 
-std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs) {
-  return InstanceMaker(program, inputs).run();
+std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs,
+                                              bool outputs_aligned) {
+  return InstanceMaker(program, inputs, outputs_aligned).run();
 }
 
 }  // namespace fuseline

@@ -1,6 +1,5 @@
-// Lane: binds buffers to an Instance and launches its steps.
+// Lane: working memory, and the caller's tensors as the device sees them.
 #include <algorithm>
-#include <cstring>
 
 #include "base/fail.hpp"
 #include "program/program_impl.hpp"
@@ -10,24 +9,13 @@ namespace {
 
 constexpr std::size_t ticket_stride = 64;  // steps do not share a cache line
 constexpr std::size_t dummy_bytes = 256;
-
-// The bytes that a tensor reaches, for overlap checks.
-std::pair<const char*, const char*> byte_range(const Tensor& tensor) {
-  std::int64_t low = 0, high = 0;
-  for (std::size_t axis = 0; axis < tensor.shape().size(); ++axis) {
-    std::int64_t reach = (tensor.shape()[axis] - 1) * tensor.strides()[axis];
-    (reach < 0 ? low : high) += reach;
-  }
-  auto width = static_cast<std::int64_t>(size_of(tensor.dtype()));
-  const char* base = tensor.as<const char>();
-  return {base + low * width, base + (high + 1) * width};
-}
+constexpr std::int64_t staging_alignment = 256;
 
 bool overlap(const Tensor& a, const Tensor& b) {
-  if (a.size() == 0 || b.size() == 0) return false;
-  auto [a0, a1] = byte_range(a);
-  auto [b0, b1] = byte_range(b);
-  return a0 < b1 && b0 < a1;
+  if (a.size() == 0 || b.size() == 0 || a.device() != b.device()) return false;
+  Reach ra = reach_of(a), rb = reach_of(b);
+  const char *base_a = a.as<const char>(), *base_b = b.as<const char>();
+  return base_a + ra.low < base_b + rb.high && base_b + rb.low < base_a + ra.high;
 }
 
 void check_output(const NamedValue& declared, DType dtype, const Shape& shape,
@@ -44,9 +32,9 @@ void check_output(const NamedValue& declared, DType dtype, const Shape& shape,
   if (given.size() > 0 && !given.data()) fail("output {}: the tensor has no memory", declared.name);
 }
 
-std::size_t position_of(const TensorMap& tensors, const std::string& name, const char* kind) {
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].first == name) return i;
+const Tensor& named(const TensorMap& tensors, const std::string& name, const char* kind) {
+  for (const auto& [key, tensor] : tensors)
+    if (key == name) return tensor;
   fail("{} {} is missing", kind, name);
 }
 
@@ -56,20 +44,35 @@ void check_outputs(const Program::Impl& program, const Instance& instance, const
   if (outputs.size() != declared.size())
     fail("{} output tensors given, the graph has {}", outputs.size(), declared.size());
   for (std::size_t i = 0; i < declared.size(); ++i) {
-    const Tensor& given = outputs[position_of(outputs, declared[i].name, "output")].second;
+    const Tensor& given = named(outputs, declared[i].name, "output");
     check_output(declared[i], program.graph.type(declared[i].value).dtype,
                  instance.output_shapes[i], given);
     for (const auto& [name, input] : inputs)
       if (overlap(given, input)) fail("output {} overlaps input {}", declared[i].name, name);
-    for (std::size_t j = 0; j < i; ++j) {
-      const Tensor& other = outputs[position_of(outputs, declared[j].name, "output")].second;
-      if (overlap(given, other))
+    for (std::size_t j = 0; j < i; ++j)
+      if (overlap(given, named(outputs, declared[j].name, "output")))
         fail("output {} overlaps output {}", declared[i].name, declared[j].name);
-    }
   }
 }
 
+bool all_aligned(const TensorMap& outputs) {
+  return std::all_of(outputs.begin(), outputs.end(), [](const auto& output) {
+    return output.second.device().kind == DeviceKind::cpu ||
+           reinterpret_cast<std::uintptr_t>(output.second.data()) % 16 == 0;
+  });
+}
+
 }  // namespace
+
+Reach reach_of(const Tensor& tensor) {
+  Reach reach;
+  for (std::size_t axis = 0; axis < tensor.shape().size(); ++axis) {
+    std::int64_t steps = (tensor.shape()[axis] - 1) * tensor.strides()[axis];
+    (steps < 0 ? reach.low : reach.high) += steps;
+  }
+  auto width = static_cast<std::int64_t>(size_of(tensor.dtype()));
+  return {reach.low * width, (reach.high + 1) * width};
+}
 
 Lane::Impl::Impl(std::shared_ptr<Program::Impl> owner) : program(std::move(owner)) {
   queue_ = program->device.make_queue();
@@ -83,6 +86,7 @@ Lane::Impl::Impl(std::shared_ptr<Program::Impl> owner) : program(std::move(owner
 
 void Lane::Impl::prepare(const Instance& instance) {
   if (instance.arena_bytes <= arena_bytes_) return;
+  states_.clear();  // recordings hold addresses of the old arena
   arena_.reset();
   arena_bytes_ = 0;
   arena_ = program->device.allocate(static_cast<std::size_t>(instance.arena_bytes));
@@ -91,28 +95,83 @@ void Lane::Impl::prepare(const Instance& instance) {
   program->arena_bytes = std::max(program->arena_bytes, static_cast<std::size_t>(arena_bytes_));
 }
 
-void Lane::Impl::bind(const Step& step, const TensorMap& inputs, const TensorMap& outputs) {
+// Tensors in the device's own memory are used where they are; on a CPU that is all of them.
+void Lane::Impl::place(const Tensor& tensor, const std::string& name, External& external,
+                       std::int64_t& staged) {
+  external = {};
+  if (tensor.size() == 0) {
+    external.device = dummy_.get();
+    external.bytes = static_cast<std::int64_t>(dummy_bytes);
+    return;
+  }
+  Reach reach = reach_of(tensor);
+  external.bytes = reach.high;
+  if (tensor.device() == program->device.id()) {
+    external.device = tensor.data();
+    return;
+  }
+  if (tensor.device().kind != DeviceKind::cpu)
+    fail("{} is in the memory of cuda:{}, the Program runs on {}", name, tensor.device().index,
+         program->device.target().name);
+  // Offsets for now; place_externals adds the base when it is known.
+  external.host = tensor.as<const char>() + reach.low;
+  external.copy_bytes = static_cast<std::size_t>(reach.high - reach.low);
+  external.staged = reinterpret_cast<void*>(staged);
+  external.device = reinterpret_cast<void*>(staged - reach.low);
+  staged +=
+      (reach.high - reach.low + staging_alignment - 1) / staging_alignment * staging_alignment;
+}
+
+void Lane::Impl::place_externals(const TensorMap& inputs, const TensorMap& outputs) {
+  std::int64_t staged = 0;
+  inputs_.resize(program->graph.inputs().size());
+  outputs_.resize(program->graph.outputs().size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const std::string& name = program->graph.inputs()[i].name;
+    place(named(inputs, name, "input"), name, inputs_[i], staged);
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const std::string& name = program->graph.outputs()[i].name;
+    place(named(outputs, name, "output"), name, outputs_[i], staged);
+  }
+  if (staged > staging_bytes_) {
+    states_.clear();
+    staging_.reset();
+    staging_bytes_ = 0;
+    staging_ = program->device.allocate(static_cast<std::size_t>(staged));
+    staging_bytes_ = staged;
+  }
+  auto base = reinterpret_cast<std::uintptr_t>(staging_.get());
+  for (std::vector<External>* externals : {&inputs_, &outputs_})
+    for (External& external : *externals) {
+      if (!external.host) continue;
+      external.staged =
+          reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(external.staged) + base);
+      external.device =
+          reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(external.device) + base);
+    }
+}
+
+void Lane::Impl::bind(const Step& step) {
   pointers_.clear();
   bytes_.clear();
   for (const Place& place : step.places) {
     void* pointer = nullptr;
     std::int64_t bytes = place.bytes;
-    auto take = [&](const Tensor& tensor) {
-      bool empty = tensor.size() == 0;
-      pointer = empty ? dummy_.get() : tensor.data();
-      bytes = empty ? static_cast<std::int64_t>(dummy_bytes)
-                    : byte_range(tensor).second - tensor.as<const char>();
+    auto take = [&](const External& external) {
+      pointer = external.device;
+      bytes = external.bytes;
     };
     switch (place.kind) {
       case Place::Kind::input:
-        take(inputs[input_order_[place.index]].second);
+        take(inputs_[place.index]);
         break;
       case Place::Kind::output:
-        take(outputs[output_order_[place.index]].second);
+        take(outputs_[place.index]);
         break;
       case Place::Kind::arena:
-        pointer = place.bytes > 0 ? static_cast<char*>(arena_.get()) + place.offset : dummy_.get();
-        bytes = std::max(place.bytes, static_cast<std::int64_t>(place.bytes > 0 ? 0 : dummy_bytes));
+        pointer = bytes > 0 ? static_cast<char*>(arena_.get()) + place.offset : dummy_.get();
+        if (bytes == 0) bytes = static_cast<std::int64_t>(dummy_bytes);
         break;
       case Place::Kind::constant:
         pointer = program->constants[place.index].get();
@@ -126,43 +185,12 @@ void Lane::Impl::bind(const Step& step, const TensorMap& inputs, const TensorMap
   }
 }
 
-void Lane::Impl::launch(const Step& step) {
-  Launch launch{step.kernel->compiled.get(), pointers_, bytes_, step.params, step.blocks};
-  if (!observer) {
-    queue_->launch(launch);
-    return;
-  }
-  auto begin = Observer::Clock::now();
-  queue_->launch(launch);
-  queue_->wait();
-  observer->on_kernel(step.kernel->lowered.kernel.name, begin, Observer::Clock::now());
-}
-
 void Lane::Impl::run(const TensorMap& inputs, const TensorMap& outputs) {
-  std::shared_ptr<const Instance> instance = program->instance(inputs);
+  auto instance = program->instance(inputs, all_aligned(outputs));
   check_outputs(*program, *instance, inputs, outputs);
   prepare(*instance);
-  input_order_.clear();
-  output_order_.clear();
-  for (const NamedValue& input : program->graph.inputs())
-    input_order_.push_back(position_of(inputs, input.name, "input"));
-  for (const NamedValue& output : program->graph.outputs())
-    output_order_.push_back(position_of(outputs, output.name, "output"));
-  for (const Step& step : instance->steps) {
-    bind(step, inputs, outputs);
-    launch(step);
-  }
-  // One value under several names is computed once and copied.
-  const auto& names = program->graph.outputs();
-  for (std::size_t i = 0; i < names.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (names[i].value == names[j].value) {
-        const Tensor& from = outputs[output_order_[j]].second;
-        queue_->copy(outputs[output_order_[i]].second.data(), from.data(),
-                     static_cast<std::size_t>(from.bytes()));
-        break;
-      }
-  queue_->wait();
+  place_externals(inputs, outputs);
+  execute(instance);
 }
 
 Lane::Lane(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

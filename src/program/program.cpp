@@ -91,7 +91,7 @@ void Program::Impl::upload_constants() {
       auto bytes = static_cast<std::size_t>(tensor.bytes());
       constants.push_back(device.allocate(std::max<std::size_t>(bytes, 1)));
       auto queue = device.make_queue();
-      queue->copy(constants.back().get(), tensor.data(), bytes);
+      queue->upload(constants.back().get(), tensor.data(), bytes);
       queue->wait();
     }
 }
@@ -103,15 +103,23 @@ std::size_t Program::Impl::KeyHash::operator()(const std::vector<std::int64_t>& 
 }
 
 // Shapes and strides of the inputs, and the values of those that are sizes.
-std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs) const {
+std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs,
+                                                bool outputs_aligned) const {
   std::vector<std::int64_t> key;
+  bool cuda = device.target().kind == DeviceKind::cuda;
   auto append = [&](const Tensor& tensor) {
     key.push_back(static_cast<std::int64_t>(tensor.dtype()));
     key.push_back(static_cast<std::int64_t>(tensor.shape().size()));
     key.insert(key.end(), tensor.shape().begin(), tensor.shape().end());
     key.insert(key.end(), tensor.strides().begin(), tensor.strides().end());
+    // Vector access on CUDA needs aligned bases; copies from host memory always are.
+    bool on_device = cuda && tensor.device().kind == DeviceKind::cuda;
+    key.push_back(
+        on_device ? static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensor.data()) % 16)
+                  : 0);
   };
   key.push_back(static_cast<std::int64_t>(inputs.size()));
+  key.push_back(outputs_aligned);
   for (const NamedValue& declared : graph.inputs()) {
     auto found = std::find_if(inputs.begin(), inputs.end(),
                               [&](const auto& in) { return in.first == declared.name; });
@@ -130,8 +138,9 @@ std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs) const {
   return key;
 }
 
-std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs) {
-  std::vector<std::int64_t> key = key_of(inputs);
+std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs,
+                                                        bool outputs_aligned) {
+  std::vector<std::int64_t> key = key_of(inputs, outputs_aligned);
   if (!key.empty()) {
     std::lock_guard lock(mutex);
     if (auto found = instances_.find(key); found != instances_.end()) {
@@ -140,7 +149,7 @@ std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs)
     }
   }
   // Outside the lock: compiling one size must not stop the others from running.
-  std::shared_ptr<const Instance> made = make_instance(*this, inputs);
+  std::shared_ptr<const Instance> made = make_instance(*this, inputs, outputs_aligned);
   if (key.empty()) return made;
   std::lock_guard lock(mutex);
   if (auto found = instances_.find(key); found != instances_.end()) return found->second->second;

@@ -68,7 +68,8 @@ struct Instance {
 struct Program::Impl {
   Impl(const Graph& graph, const CompileOptions& options, Device& device);
 
-  std::shared_ptr<const Instance> instance(const TensorMap& inputs);
+  // outputs_aligned: every output starts at a multiple of 16 bytes on the device.
+  std::shared_ptr<const Instance> instance(const TensorMap& inputs, bool outputs_aligned = true);
 
   Graph graph;
   CompileOptions options;
@@ -88,7 +89,7 @@ struct Program::Impl {
     std::size_t operator()(const std::vector<std::int64_t>& key) const;
   };
   using Entry = std::pair<std::vector<std::int64_t>, std::shared_ptr<const Instance>>;
-  std::vector<std::int64_t> key_of(const TensorMap& inputs) const;
+  std::vector<std::int64_t> key_of(const TensorMap& inputs, bool outputs_aligned) const;
   void upload_constants();
   std::list<Entry> recent_;
   std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;
@@ -101,7 +102,33 @@ struct Program::Impl {
 // compile() for a device that is at hand.
 Program compile_on(Device& device, const Graph& graph, const CompileOptions& options);
 
-std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs);
+std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs,
+                                              bool outputs_aligned);
+
+// Bytes below and above element 0 that a tensor reaches.
+struct Reach {
+  std::int64_t low = 0;   // <= 0
+  std::int64_t high = 0;  // one past the last byte
+};
+Reach reach_of(const Tensor& tensor);
+
+// Memory of one tensor that the caller gave, as a Lane sees it.
+struct External {
+  void* device = nullptr;      // where kernels find element 0
+  std::int64_t bytes = 0;      // from there on
+  const void* host = nullptr;  // not null: copied from or to here
+  void* staged = nullptr;      // the copy's first byte on the device
+  std::size_t copy_bytes = 0;
+};
+
+// How far a size has come on a Lane: cold, warm (has run), recorded, or disabled for a reason.
+struct RecordState {
+  std::shared_ptr<const Instance> instance;
+  int runs = 0;
+  std::unique_ptr<Recording> recording;
+  std::vector<const void*> addresses;  // that the recording holds
+  std::string disabled;
+};
 
 struct Lane::Impl {
   explicit Impl(std::shared_ptr<Program::Impl> program);
@@ -111,17 +138,31 @@ struct Lane::Impl {
   Observer* observer = nullptr;
 
  private:
+  static constexpr std::size_t max_recordings = 16;
+
   void prepare(const Instance& instance);
-  void bind(const Step& step, const TensorMap& inputs, const TensorMap& outputs);
+  void place_externals(const TensorMap& inputs, const TensorMap& outputs);
+  void place(const Tensor& tensor, const std::string& name, External& external,
+             std::int64_t& staged);
+  void schedule(const Instance& instance);
+  void bind(const Step& step);
   void launch(const Step& step);
+  void execute(const std::shared_ptr<const Instance>& instance);
+  RecordState& state_of(const std::shared_ptr<const Instance>& instance);
+  std::vector<const void*> addresses() const;
+  void record(RecordState& state);
+
   std::unique_ptr<Queue> queue_;
   std::shared_ptr<void> arena_;
   std::int64_t arena_bytes_ = 0;
-  std::shared_ptr<void> tickets_;  // one cache line a step, zero between runs
-  std::shared_ptr<void> dummy_;    // what empty tensors point to
+  std::shared_ptr<void> staging_;  // device copies of tensors in host memory
+  std::int64_t staging_bytes_ = 0;
+  std::shared_ptr<void> tickets_;           // one cache line a step, zero between runs
+  std::shared_ptr<void> dummy_;             // what empty tensors point to
+  std::vector<External> inputs_, outputs_;  // by the graph's order
   std::vector<void*> pointers_;
   std::vector<std::int64_t> bytes_;
-  std::vector<std::size_t> input_order_, output_order_;
+  std::list<RecordState> states_;  // most recent first
 };
 
 }  // namespace fuseline

@@ -25,12 +25,19 @@ class HostQueue final : public Queue {
   void copy(void* to, const void* from, std::size_t bytes) override {
     std::memcpy(to, from, bytes);
   }
+  void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
+  void download(void* host, const void* from, std::size_t bytes) override {
+    copy(host, from, bytes);
+  }
   void wait() override {}
   std::string record_refusal() const override { return "simulated on the host"; }
   void begin_record() override { fail_internal("nothing is recorded on the host"); }
   std::unique_ptr<Recording> end_record() override {
     fail_internal("nothing is recorded on the host");
   }
+  void cancel_record() override {}
+  void begin_patch(Recording&) override { fail_internal("nothing is recorded on the host"); }
+  void end_patch() override { fail_internal("nothing is recorded on the host"); }
   void replay(Recording&) override { fail_internal("nothing is recorded on the host"); }
 
  private:

@@ -41,6 +41,24 @@ const std::vector<DType> numbers = {DType::u8,  DType::i8,  DType::u16, DType::i
                                     DType::i32, DType::u64, DType::i64, DType::f16, DType::bf16,
                                     DType::f32, DType::f64, DType::f32, DType::u8};
 
+bool accepts(TypeRule rule, DType dtype) {
+  switch (rule) {
+    case TypeRule::number:
+      return !is_bool(dtype);
+    case TypeRule::real:
+    case TypeRule::classify:
+      return is_float(dtype);
+    case TypeRule::integer:
+      return is_integer(dtype);
+    case TypeRule::logic:
+      return !is_float(dtype);
+    case TypeRule::choose:  // the first operand is the condition
+      return is_bool(dtype);
+    default:
+      return true;
+  }
+}
+
 class Generator {
  public:
   Generator(std::uint64_t seed, int max_operations) : random_(seed), most_(max_operations) {
@@ -187,32 +205,7 @@ class Generator {
     for (std::size_t i = 0; i < op_table().size(); ++i) {
       const OpInfo& row = op_table()[i];
       if (row.group != OpGroup::elementwise) continue;
-      DType t = x.dtype();
-      bool ok = false;
-      switch (row.rule) {
-        case TypeRule::number:
-          ok = !is_bool(t);
-          break;
-        case TypeRule::any:
-          ok = true;
-          break;
-        case TypeRule::real:
-          ok = is_float(t);
-          break;
-        case TypeRule::integer:
-          ok = is_integer(t);
-          break;
-        case TypeRule::logic:
-          ok = !is_float(t);
-          break;
-        case TypeRule::compare:
-          ok = (row.name != "is_inf" && row.name != "is_nan") || is_float(t);
-          break;
-        case TypeRule::choose:
-          ok = is_bool(t);
-          break;
-      }
-      if (ok) fitting.push_back(static_cast<OpCode>(i));
+      if (accepts(row.rule, x.dtype())) fitting.push_back(static_cast<OpCode>(i));
     }
     OpCode op = random_.pick(fitting);
     const OpInfo& row = info(op);

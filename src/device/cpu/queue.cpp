@@ -49,6 +49,8 @@ std::string CpuQueue::record_refusal() const {
 
 void CpuQueue::begin_record() { fail_internal(record_refusal()); }
 std::unique_ptr<Recording> CpuQueue::end_record() { fail_internal(record_refusal()); }
+void CpuQueue::begin_patch(Recording&) { fail_internal(record_refusal()); }
+void CpuQueue::end_patch() { fail_internal(record_refusal()); }
 void CpuQueue::replay(Recording&) { fail_internal(record_refusal()); }
 
 }  // namespace fuseline::cpu

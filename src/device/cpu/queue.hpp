@@ -12,10 +12,15 @@ class CpuQueue final : public Queue {
   void launch(const Launch& launch) override;
   void fill_zero(void* memory, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
+  void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
+  void download(void* host, const void* from, std::size_t bytes) override { copy(host, from, bytes); }
   void wait() override {}
   std::string record_refusal() const override;
   void begin_record() override;
   std::unique_ptr<Recording> end_record() override;
+  void cancel_record() override {}
+  void begin_patch(Recording& recording) override;
+  void end_patch() override;
   void replay(Recording& recording) override;
 
  private:

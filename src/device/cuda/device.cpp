@@ -1,0 +1,128 @@
+// CudaDevice and the entry point of libfuseline_cuda.
+#include <exception>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/fail.hpp"
+#include "device/cuda/kernel.hpp"
+#include "device/cuda/nvrtc.hpp"
+#include "device/cuda/queue.hpp"
+#include "emit/cuda_c/print.hpp"
+#include "program/device.hpp"
+
+namespace fuseline::cuda {
+namespace {
+
+constexpr int block_threads = 256;  // the fastest block of the mask kernel on an H200
+
+int attribute(driver_api::Device device, driver_api::Attribute which) {
+  int value = 0;
+  FUSELINE_CUDA(device_attribute(&value, which, device));
+  return value;
+}
+
+// The caller's current context where it belongs to the device, else the primary one, which
+// libraries of the CUDA runtime use as well.
+driver_api::Context choose_context(driver_api::Device device) {
+  driver_api::Context context = nullptr;
+  FUSELINE_CUDA(context_current(&context));
+  if (context) {
+    driver_api::Device owner = -1;
+    FUSELINE_CUDA(context_device(&owner));
+    if (owner == device) return context;
+  }
+  FUSELINE_CUDA(primary_retain(&context, device));
+  return context;
+}
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int index) : index_(index) {
+    if (!driver().missing.empty()) fail_device("{}", driver().missing);
+    int count = 0;
+    FUSELINE_CUDA(device_count(&count));
+    if (index >= count)
+      fail_device("there is no CUDA device {}; the driver finds {}", index, count);
+    driver_api::Device device = 0;
+    FUSELINE_CUDA(device_get(&device, index));
+    context_ = choose_context(device);
+    char name[256] = {};
+    FUSELINE_CUDA(device_name(name, sizeof name, device));
+    int sm = 10 * attribute(device, driver_api::attribute_major) +
+             attribute(device, driver_api::attribute_minor);
+    target_.kind = DeviceKind::cuda;
+    target_.name = fmt::format("{} (sm_{})", name, sm);
+    target_.vector_bytes = 16;
+    target_.block_threads = block_threads;
+    target_.warp = 32;
+    target_.processors = attribute(device, driver_api::attribute_processors);
+    target_.sm = sm;
+    loader_ = std::make_unique<KernelLoader>(context_, sm);
+    if (auto why = nvrtc_missing(); !why.empty())
+      fail_device("kernels cannot be compiled: {}", why);
+  }
+
+  DeviceId id() const override { return {DeviceKind::cuda, index_}; }
+  const Target& target() const override { return target_; }
+  std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
+    return loader_->get(kernel);
+  }
+  std::string source_of(const loop::Kernel& kernel) override { return print_cuda(kernel); }
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(context_); }
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    ContextScope scope(context_);
+    driver_api::Pointer memory = 0;
+    driver_api::Result result = driver().memory_allocate(&memory, std::max<std::size_t>(bytes, 1));
+    if (result == driver_api::error_out_of_memory) {
+      std::size_t free = 0, total = 0;
+      driver().memory_info(&free, &total);
+      fail_device("{} has no {} bytes of memory left ({} of {} are free); use smaller inputs",
+                  target_.name, bytes, free, total);
+    }
+    check(result, "memory_allocate");
+    driver_api::Context context = context_;
+    return {reinterpret_cast<void*>(memory), [context](void* pointer) {
+              driver_api::Context popped = nullptr;
+              if (driver().context_push(context) != driver_api::success) return;
+              driver().memory_free(reinterpret_cast<driver_api::Pointer>(pointer));
+              driver().context_pop(&popped);
+            }};
+  }
+
+ private:
+  int index_;
+  driver_api::Context context_ = nullptr;
+  Target target_;
+  std::unique_ptr<KernelLoader> loader_;
+};
+
+Device& opened(int index) {
+  static std::mutex mutex;
+  // Never destroyed: the driver may be gone when static objects are.
+  static auto* devices = new std::map<int, std::unique_ptr<CudaDevice>>;
+  std::lock_guard lock(mutex);
+  auto& device = (*devices)[index];
+  if (!device) device = std::make_unique<CudaDevice>(index);
+  return *device;
+}
+
+}  // namespace
+}  // namespace fuseline::cuda
+
+extern "C" __attribute__((visibility("default"))) fuseline::Device* fuseline_open_device(
+    std::uint32_t abi, int index, const char** reason) {
+  static thread_local std::string why;
+  if (abi != fuseline::device_abi) {
+    *reason = "libfuseline_cuda belongs to another version of Fuseline; reinstall Fuseline";
+    return nullptr;
+  }
+  try {
+    return &fuseline::cuda::opened(index);
+  } catch (const std::exception& error) {
+    why = error.what();
+    *reason = why.c_str();
+    return nullptr;
+  }
+}

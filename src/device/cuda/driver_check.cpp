@@ -1,0 +1,50 @@
+// Compiled only where the CUDA toolkit is: our declarations of the driver agree with cuda.h.
+#include <cuda.h>
+
+#include <type_traits>
+
+#include "device/cuda/driver_api.hpp"
+
+namespace fuseline::cuda::driver_api {
+namespace {
+
+// Parameters are compared by size: enums and structs of cuda.h have other names than ours.
+template <class Function>
+struct Sizes;
+template <class R, class... Args>
+struct Sizes<R(Args...)> {
+  template <class... Others>
+  static constexpr bool same(R (*)(Others...)) {
+    if constexpr (sizeof...(Args) == sizeof...(Others))
+      return ((sizeof(Args) == sizeof(Others)) && ...);
+    else
+      return false;
+  }
+};
+template <class Ours, class R, class... Args>
+constexpr bool agrees(R (*)(Args...)) {
+  return Sizes<Ours>::same(static_cast<int (*)(Args...)>(nullptr));
+}
+
+#define FUSELINE_DRIVER_SAME(member, symbol, name, parameters) \
+  static_assert(agrees<member##_fn>(static_cast<decltype(&::name)>(nullptr)), #symbol);
+FUSELINE_DRIVER_SYMBOLS(FUSELINE_DRIVER_SAME)
+#undef FUSELINE_DRIVER_SAME
+
+static_assert(sizeof(KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(KernelNode, params) == offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
+static_assert(sizeof(CopyNode) == sizeof(CUDA_MEMCPY3D));
+static_assert(offsetof(CopyNode, target.device) == offsetof(CUDA_MEMCPY3D, dstDevice));
+static_assert(offsetof(CopyNode, width_bytes) == offsetof(CUDA_MEMCPY3D, WidthInBytes));
+static_assert(CUDA_ERROR_OUT_OF_MEMORY == error_out_of_memory &&
+              CUDA_ERROR_NO_BINARY_FOR_GPU == error_no_binary);
+static_assert(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == attribute_processors);
+static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == attribute_major);
+static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == attribute_minor);
+static_assert(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES == function_local_bytes);
+static_assert(CU_FUNC_ATTRIBUTE_NUM_REGS == function_registers);
+static_assert(CU_STREAM_NON_BLOCKING == stream_non_blocking);
+static_assert(CU_MEMORYTYPE_HOST == memory_host && CU_MEMORYTYPE_DEVICE == memory_device);
+
+}  // namespace
+}  // namespace fuseline::cuda::driver_api

@@ -1,0 +1,68 @@
+// CudaQueue: one stream, and the recordings that replay on it.
+#pragma once
+
+#include <vector>
+
+#include "device/cuda/driver.hpp"
+#include "program/device.hpp"
+
+namespace fuseline::cuda {
+
+// A chain of kernels and copies as a CUDA graph of explicit nodes, so that addresses can be
+// changed without instantiating again.
+class CudaRecording final : public Recording {
+ public:
+  explicit CudaRecording(driver_api::Context context) : context_(context) {}
+  ~CudaRecording() override;
+
+  struct Step {
+    driver_api::Node node = nullptr;
+    bool is_copy = false;
+    driver_api::KernelNode kernel = {};
+    driver_api::CopyNode copy = {};
+    std::vector<std::uint64_t> values;  // what the kernel's arguments are
+  };
+  driver_api::Graph graph = nullptr;
+  driver_api::Exec exec = nullptr;
+  std::vector<Step> steps;
+
+ private:
+  driver_api::Context context_;
+};
+
+class CudaQueue final : public Queue {
+ public:
+  explicit CudaQueue(driver_api::Context context);
+  ~CudaQueue() override;
+
+  void launch(const Launch& launch) override;
+  void fill_zero(void* memory, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void upload(void* to, const void* host, std::size_t bytes) override;
+  void download(void* host, const void* from, std::size_t bytes) override;
+  void wait() override;
+  std::string record_refusal() const override { return {}; }
+  void begin_record() override;
+  std::unique_ptr<Recording> end_record() override;
+  void cancel_record() override;
+  void begin_patch(Recording& recording) override;
+  void end_patch() override;
+  void replay(Recording& recording) override;
+
+ private:
+  enum class Mode : std::uint8_t { run, record, patch };
+  void add_kernel(const Launch& launch);
+  void add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target, std::size_t bytes);
+  CudaRecording::Step& next_to_patch(bool is_copy);
+
+  driver_api::Context context_;
+  driver_api::Stream stream_ = nullptr;
+  Mode mode_ = Mode::run;
+  std::unique_ptr<CudaRecording> recording_;
+  CudaRecording* patched_ = nullptr;
+  std::size_t patch_at_ = 0;
+  std::vector<std::uint64_t> values_;
+  std::vector<void*> arguments_;
+};
+
+}  // namespace fuseline::cuda

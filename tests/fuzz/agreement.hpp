@@ -1,0 +1,25 @@
+// Whether a Program agrees with the reference on a random case.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "fuzz/random_graph.hpp"
+#include "graph/evaluate.hpp"
+
+namespace fuseline::fuzz {
+
+inline constexpr int all_operations = 100;
+
+// What evaluate says of a case at one of its sizes.
+std::vector<Evaluated> oracle(const Case& c, std::size_t round, std::uint64_t seed);
+// Runs a Program at one of a case's sizes and compares; the first disagreement as text.
+std::optional<std::string> disagreement(const Program& program, const Case& c, std::size_t round,
+                                        std::uint64_t seed, const std::vector<Evaluated>& expected);
+
+using MakeProgram = std::function<Program(const Graph&)>;
+// Compares at every size of the case.
+std::optional<std::string> check(const Case& c, std::uint64_t seed, const MakeProgram& make);
+
+}  // namespace fuseline::fuzz
