@@ -89,6 +89,21 @@ TEST(PrintCuda, stores_stay_in_order_with_loads_of_what_they_write) {
   EXPECT_LT(store, second);
 }
 
+TEST(PrintCuda, only_loops_over_what_vectors_left_are_kept_from_unrolling) {
+  Kernel k;
+  k.name = "remainder";
+  Builder b(k);
+  int out = b.add_buffer({"out", DType::i32, true});
+  Id n = b.param(b.add_param({"n", DType::i64}));
+  Id zero = b.integer(DType::i64, 0), one = b.integer(DType::i64, 1);
+  auto store = [&](Id i) { b.store(out, i, b.integer(DType::i32, 7)); };
+  b.for_range(zero, n, b.integer(DType::i64, 256), store);
+  b.for_range(zero, b.integer(DType::i64, 3), one, store);
+  EXPECT_THAT(print_cuda_body(k), Not(HasSubstr("unroll")));
+  b.for_range(zero, n, one, store);
+  EXPECT_THAT(print_cuda_body(k), HasSubstr("#pragma unroll 1\n  for (i64 v"));
+}
+
 TEST(PrintCuda, more_shared_memory_than_a_block_has_is_refused) {
   Kernel k;
   k.name = "big";

@@ -27,6 +27,7 @@ void gather_facts(const loop::Block& block, ValueFacts& facts) {
   for (auto inst = block.insts.rbegin(); inst != block.insts.rend(); ++inst) {
     for (auto inner = inst->blocks.rbegin(); inner != inst->blocks.rend(); ++inner)
       gather_facts(*inner, facts);
+    if (inst->op == Op::constant) facts.constants[inst->result] = inst->imm;
     bool used = has_effect(*inst);
     for (int c = 0; c < result_count(*inst); ++c) {
       facts.types[inst->result + static_cast<Id>(c)] = inst->type;
@@ -80,10 +81,19 @@ std::vector<bool> inside_only(const LaneLoop& loop, const std::vector<int>& uses
   return only;
 }
 
+bool stores_remainder(const Inst& for_range, const ValueFacts& facts) {
+  if (facts.constants[for_range.args[1]] || facts.constants[for_range.args[2]] != 1) return false;
+  const auto& insts = for_range.blocks[0].insts;
+  return std::any_of(insts.begin(), insts.end(), [](const Inst& inst) {
+    return (inst.op == Op::store || inst.op == Op::store_group) && inst.type.lanes == 1;
+  });
+}
+
 ValueFacts value_facts(const loop::Kernel& kernel) {
   ValueFacts facts;
   facts.uses.resize(kernel.values);
   facts.types.resize(kernel.values);
+  facts.constants.resize(kernel.values);
   gather_facts(kernel.body, facts);
   return facts;
 }

@@ -1,6 +1,7 @@
 // The open lane loop of the printer: instructions of N lanes that one unrolled loop will hold.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "fuse/loop_ir.hpp"
@@ -41,7 +42,12 @@ std::vector<bool> inside_only(const LaneLoop& loop, const std::vector<int>& uses
 struct ValueFacts {
   std::vector<int> uses;  // by instructions that have an effect in the end; 0: never print it
   std::vector<loop::Type> types;
+  std::vector<std::optional<std::uint64_t>> constants;
 };
 ValueFacts value_facts(const loop::Kernel& kernel);
+
+// Whether a loop stores the single elements that vectors left over: a few threads run it, so that
+// unrolling it only costs compile time.
+bool stores_remainder(const loop::Inst& for_range, const ValueFacts& facts);
 
 }  // namespace fuseline::cuda_c

@@ -151,6 +151,7 @@ void Printer::atomic_add(const Inst& inst) {
 
 void Printer::for_range(const Inst& inst) {
   std::string i = names_[inst.result] = fmt::format("v{}", inst.result);
+  if (stores_remainder(inst, facts_)) line("#pragma unroll 1");
   line("for ({} {} = {}; {} < {}; {} += {}) {{", register_name(inst.type.dtype), i, arg(inst, 0), i,
        arg(inst, 1), i, arg(inst, 2));
   nested(inst.blocks[0]);
