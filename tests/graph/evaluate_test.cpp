@@ -70,6 +70,27 @@ TEST(Evaluate, minimum_and_maximum_hand_on_nan) {
   EXPECT_TRUE(std::isnan(high[0]) && std::isnan(high[1]) && high[2] == 2);
 }
 
+TEST(Evaluate, functions_without_a_name_in_onnx) {
+  auto a = tensor<double>({5}, {-2.5, -1e-9, 0, 0.75, inf});
+  auto b = tensor<double>({5}, {1.5, -3, 0, nan, -2});
+  auto one = [&](OpCode op, double (*expected)(double)) {
+    auto got = elements<double>(run({a}, [&](auto& v) { return v[0].graph().apply(op, {v[0]}); }));
+    for (std::size_t i = 0; i < 5; ++i) {
+      double wanted = expected(a.as<double>()[i]);
+      EXPECT_TRUE(got[i] == wanted || (std::isnan(got[i]) && std::isnan(wanted))) << i;
+    }
+  };
+  one(OpCode::trunc, [](double x) { return std::trunc(x); });
+  one(OpCode::expm1, [](double x) { return std::expm1(x); });
+  one(OpCode::log1p, [](double x) { return std::log1p(x); });
+  auto angle = elements<double>(run({a, b}, [](auto& v) { return atan2(v[0], v[1]); }));
+  EXPECT_EQ(angle[0], std::atan2(-2.5, 1.5));
+  EXPECT_EQ(angle[1], std::atan2(-1e-9, -3));
+  EXPECT_TRUE(std::isnan(angle[3]));
+  EXPECT_THAT(elements<bool>(run({a, b}, [](auto& v) { return v[0] != v[1]; })),
+              ElementsAre(true, true, false, true, true));
+}
+
 TEST(Evaluate, casts_saturate_floats_and_wrap_integers) {
   auto a = tensor<float>({6}, {-1.5f, 2.5f, 3.5f, 300, nan, -inf});
   auto as = [&](DType to, Rounding r) {

