@@ -46,34 +46,59 @@ ReductionLowering::Accumulator ReductionLowering::plan_accumulator(const RegionR
   return fits ? Accumulator{DType::i32, n.args[0]} : plain;
 }
 
-void ReductionLowering::add_scratch() {
+// The sum of a CUDA block can travel in the ticket itself, above its count of blocks: one atomic
+// a block, no partial sums, no fence. Bytes and counts of fewer than 2^31 elements stay below the
+// 40 bits that are left for them, and so do 2^23 blocks below their 24 bits.
+constexpr int ticket_bits = 24;
+
+bool ReductionLowering::packs_sum_into_ticket() const {
+  bool one = gpu() && plan_.strategy == Strategy::flat && region_.reductions.size() == 1;
+  if (!one || !plan_.guards.index32 || accumulators_[0].dtype != DType::i32) return false;
+  const RegionReduction& r = region_.reductions[0];
+  if (r.combine != Intrinsic::add || size_of(r.dtype) != 8) return false;
+  Range range = region_.dag.range(accumulators_[0].source);
+  return range.low >= -255 && range.high <= 255;
+}
+
+void ReductionLowering::add_partials() {
   using Kind = BufferArgument::Kind;
-  bool whole = plan_.strategy == Strategy::flat;
   auto add = [&](std::string name, DType dtype, Kind kind, std::size_t position) {
     lowered_.buffers.push_back({kind, static_cast<int>(position), dtype});
     return static_cast<Id>(builder_.add_buffer({std::move(name), dtype, true}));
   };
-  for (std::size_t i = 0; whole && i < region_.reductions.size(); ++i) {
+  bool packed = packs_sum_into_ticket();
+  for (std::size_t i = 0; !packed && i < region_.reductions.size(); ++i) {
     const RegionReduction& r = region_.reductions[i];
     Pair buffers{add(fmt::format("part{}", i), r.dtype, Kind::partial, i), no_id};
     if (r.with_index)
       buffers.index = add(fmt::format("part{}_index", i), DType::i64, Kind::partial_index, i);
     partial_buffers_.push_back(buffers);
   }
-  if (whole) ticket_ = static_cast<int>(add("ticket", DType::i32, Kind::ticket, 0));
-  if (!gpu() || plan_.strategy == Strategy::column) return;
+  ticket_ = static_cast<int>(add("ticket", packed ? DType::u64 : DType::i32, Kind::ticket, 0));
+}
+
+void ReductionLowering::add_shared() {
   int warps = plan_.target.block_threads / warp_size;
+  auto shared = [&](std::string name, DType dtype, int elements) {
+    return static_cast<Id>(
+        builder_.add_buffer({std::move(name), dtype, true, loop::Space::shared, elements}));
+  };
+  bool partials = plan_.strategy == Strategy::flat && !packs_sum_into_ticket();
   for (std::size_t i = 0; i < region_.reductions.size(); ++i) {
     const RegionReduction& r = region_.reductions[i];
-    auto shared = [&](std::string name, DType dtype) {
-      return static_cast<Id>(
-          builder_.add_buffer({std::move(name), dtype, true, loop::Space::shared, warps}));
-    };
-    Pair buffers{shared(fmt::format("warps{}", i), r.dtype), no_id};
-    if (r.with_index) buffers.index = shared(fmt::format("warps{}_index", i), DType::i64);
+    Pair buffers{shared(fmt::format("warps{}", i), accumulators_[i].dtype, warps), no_id};
+    if (r.with_index) buffers.index = shared(fmt::format("warps{}_index", i), DType::i64, warps);
     shared_buffers_.push_back(buffers);
+    if (accumulators_[i].dtype != r.dtype && partials)
+      buffers.value = shared(fmt::format("wide{}", i), r.dtype, warps);
+    shared_last_.push_back(buffers);
   }
-  if (whole) flag_ = builder_.add_buffer({"last", DType::i32, true, loop::Space::shared, 1});
+  if (partials) flag_ = static_cast<int>(shared("last", DType::i32, 1));
+}
+
+void ReductionLowering::add_scratch() {
+  if (plan_.strategy == Strategy::flat) add_partials();
+  if (gpu() && plan_.strategy != Strategy::column) add_shared();
 }
 
 Id ReductionLowering::identity(const RegionReduction& r, DType dtype, int lanes) {
@@ -163,8 +188,11 @@ ReductionLowering::Pair ReductionLowering::finish_lanes(std::size_t position) {
     Id merged = builder_.reduce_lanes(r.combine, builder_.get(acc.lanes.value));
     total.value = builder_.compute(r.combine, {merged, total.value});
   }
-  total.value = builder_.cast(r.dtype, total.value);
   return total;
+}
+
+ReductionLowering::Pair ReductionLowering::widen(std::size_t position, Pair pair) {
+  return {builder_.cast(region_.reductions[position].dtype, pair.value), pair.index};
 }
 
 void ReductionLowering::publish(const std::vector<Pair>& pairs) {
@@ -195,11 +223,11 @@ ReductionLowering::Pair ReductionLowering::across_warp(const RegionReduction& r,
   return pair;
 }
 
-// Valid in thread 0. Shared memory may be written again when `more_follow`.
+// Valid in thread 0. The type is the pair's.
 ReductionLowering::Pair ReductionLowering::across_block(std::size_t position, Pair pair,
-                                                        bool more_follow) {
+                                                        const Pair& shared) {
   const RegionReduction& r = region_.reductions[position];
-  const Pair& shared = shared_buffers_[position];
+  DType dtype = builder_.type_of(pair.value).dtype;
   auto integer = [&](std::int64_t v) { return builder_.integer(DType::i32, v); };
   pair = across_warp(r, pair);
   Id thread = builder_.thread_id();
@@ -209,25 +237,29 @@ ReductionLowering::Pair ReductionLowering::across_block(std::size_t position, Pa
     if (r.with_index) builder_.store(static_cast<int>(shared.index), warp, pair.index);
   });
   builder_.barrier();
-  // Every warp repeats the last step on the warps' sums: shuffles stay convergent.
-  Id warps = integer(plan_.target.block_threads / warp_size);
-  Id used = builder_.lt(thread, warps);
-  Id from = builder_.select(used, thread, integer(0));
-  Pair sums{builder_.select(used, builder_.load(static_cast<int>(shared.value), from),
-                            identity(r, r.dtype, 1)),
-            no_id};
-  if (r.with_index)
-    sums.index = builder_.select(used, builder_.load(static_cast<int>(shared.index), from),
-                                 builder_.integer(DType::i64, 0));
-  if (more_follow) builder_.barrier();
-  return across_warp(r, sums);
+  // The first warp combines the warps' values; the others are done.
+  Pair result{builder_.var(pair.value), r.with_index ? builder_.var(pair.index) : no_id};
+  builder_.if_then(builder_.lt(thread, integer(warp_size)), [&] {
+    Id used = builder_.lt(thread, integer(plan_.target.block_threads / warp_size));
+    Id from = builder_.select(used, thread, integer(0));
+    Id value = builder_.load(static_cast<int>(shared.value), from);
+    Pair sums{builder_.select(used, value, identity(r, dtype, 1)), no_id};
+    if (r.with_index)
+      sums.index = builder_.select(used, builder_.load(static_cast<int>(shared.index), from),
+                                   builder_.integer(DType::i64, 0));
+    sums = across_warp(r, sums);
+    builder_.set(result.value, sums.value);
+    if (r.with_index) builder_.set(result.index, sums.index);
+  });
+  return read(r, result);
 }
 
 void ReductionLowering::end_row(const std::function<void()>& store_results) {
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     Pair pair = finish_lanes(i);
-    pairs.push_back(gpu() ? across_block(i, pair, false) : pair);
+    if (gpu()) pair = across_block(i, pair, shared_buffers_[i]);
+    pairs.push_back(widen(i, pair));
   }
   publish(pairs);
   if (!gpu()) {
@@ -250,28 +282,26 @@ void ReductionLowering::store_partials(const std::vector<Pair>& pairs) {
 }
 
 std::vector<ReductionLowering::Pair> ReductionLowering::combine_partials() {
-  start(1, false);
-  for (std::size_t i = 0; i < accumulators_.size();
-       ++i) {  // in the reductions' own types from here
-    const RegionReduction& r = region_.reductions[i];
-    accumulators_[i].single.value = builder_.var(identity(r, r.dtype, 1));
-  }
+  std::vector<Pair> totals, pairs;
+  for (const RegionReduction& r : region_.reductions)
+    totals.push_back({builder_.var(identity(r, r.dtype, 1)),
+                      r.with_index ? builder_.var(builder_.integer(DType::i64, 0)) : no_id});
   Id zero = builder_.integer(DType::i64, 0);
   Id first = gpu() ? builder_.cast(DType::i64, builder_.thread_id()) : zero;
   Id step = builder_.integer(DType::i64, lowered_.kernel.threads);
   builder_.for_range(first, builder_.block_count(), step, [&](Id block) {
-    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    for (std::size_t i = 0; i < totals.size(); ++i) {
       const RegionReduction& r = region_.reductions[i];
       Pair part{builder_.load(static_cast<int>(partial_buffers_[i].value), block), no_id};
       if (r.with_index)
         part.index = builder_.load(static_cast<int>(partial_buffers_[i].index), block);
-      update(r, accumulators_[i].single, part);
+      update(r, totals[i], part);
     }
   });
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    Pair pair = read(region_.reductions[i], accumulators_[i].single);
-    pairs.push_back(gpu() ? across_block(i, pair, true) : pair);
+  if (gpu()) builder_.barrier();  // shared arrays are used again
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    Pair pair = read(region_.reductions[i], totals[i]);
+    pairs.push_back(gpu() ? across_block(i, pair, shared_last_[i]) : pair);
   }
   return pairs;
 }
@@ -281,8 +311,39 @@ void ReductionLowering::end_block(const std::function<void()>& store_results) {
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     Pair pair = finish_lanes(i);
-    pairs.push_back(gpu() ? across_block(i, pair, true) : pair);
+    if (gpu()) pair = across_block(i, pair, shared_buffers_[i]);
+    pairs.push_back(widen(i, pair));
   }
+  if (packs_sum_into_ticket())
+    end_block_packed(pairs[0], store_results);
+  else
+    end_block_with_partials(pairs, store_results);
+}
+
+void ReductionLowering::end_block_packed(const Pair& sum,
+                                         const std::function<void()>& store_results) {
+  auto wide = [&](std::int64_t v) { return builder_.integer(DType::u64, v); };
+  Id first = builder_.eq(builder_.thread_id(), builder_.integer(DType::i32, 0));
+  builder_.if_then(first, [&] {
+    Id ticket_at = builder_.integer(DType::i64, 0);
+    Id own =
+        builder_.compute(Intrinsic::shl, {builder_.cast(DType::u64, sum.value), wide(ticket_bits)});
+    Id before = builder_.atomic_add(ticket_, ticket_at, builder_.add(own, wide(1)));
+    Id order = builder_.compute(Intrinsic::bit_and, {before, wide((1 << ticket_bits) - 1)});
+    Id last = builder_.sub(builder_.cast(DType::u64, builder_.block_count()), wide(1));
+    builder_.if_then(builder_.eq(order, last), [&] {
+      Id others = builder_.compute(Intrinsic::shr, {builder_.cast(DType::i64, before),
+                                                    builder_.integer(DType::i64, ticket_bits)});
+      Id total = builder_.add(others, builder_.cast(DType::i64, sum.value));
+      builder_.store(ticket_, ticket_at, wide(0));  // ready for the next launch
+      publish({{builder_.cast(region_.reductions[0].dtype, total), no_id}});
+      store_results();
+    });
+  });
+}
+
+void ReductionLowering::end_block_with_partials(const std::vector<Pair>& pairs,
+                                                const std::function<void()>& store_results) {
   Id zero = builder_.integer(DType::i32, 0), one = builder_.integer(DType::i32, 1);
   Id ticket_at = builder_.integer(DType::i64, 0);
   auto take_ticket = [&] {

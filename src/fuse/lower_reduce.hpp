@@ -48,14 +48,21 @@ class ReductionLowering {
   Pair read(const RegionReduction& reduction, const Pair& variables);
   void update(const RegionReduction& reduction, const Pair& variables, const Pair& element);
   Pair combine(const RegionReduction& reduction, const Pair& a, const Pair& b);
-  // Lanes and single elements together, in the reduction's own type.
+  // Lanes and single elements together, in the accumulator's type.
   Pair finish_lanes(std::size_t position);
-  Pair across_block(std::size_t position, Pair pair, bool more_follow);
+  Pair widen(std::size_t position, Pair pair);
+  Pair across_block(std::size_t position, Pair pair, const Pair& shared);
   Pair across_warp(const RegionReduction& reduction, Pair pair);
   void add_scratch();
   void store_partials(const std::vector<Pair>& pairs);
   std::vector<Pair> combine_partials();
   void publish(const std::vector<Pair>& pairs);
+  bool packs_sum_into_ticket() const;
+  void add_partials();
+  void add_shared();
+  void end_block_packed(const Pair& sum, const std::function<void()>& store_results);
+  void end_block_with_partials(const std::vector<Pair>& pairs,
+                               const std::function<void()>& store_results);
 
   const KernelPlan& plan_;
   const Region& region_;
@@ -64,7 +71,8 @@ class ReductionLowering {
   LoweredKernel& lowered_;
   std::vector<Accumulator> accumulators_;
   std::vector<Pair> partial_buffers_;  // positions of buffers, not values
-  std::vector<Pair> shared_buffers_;
+  std::vector<Pair> shared_buffers_;   // of the accumulators' types
+  std::vector<Pair> shared_last_;      // of the reductions' types, for the last block
   int ticket_ = -1;
   int flag_ = -1;
 };

@@ -179,7 +179,7 @@ class InstanceMaker {
           place = place_of(region.results[index].value, at, step.places.size());
           break;
         case Kind::ticket:
-          place = {Place::Kind::ticket, at, 0, 4};
+          place = {Place::Kind::ticket, at, 0, static_cast<std::int64_t>(size_of(argument.dtype))};
           break;
         case Kind::partial:
         case Kind::partial_index: {
