@@ -59,15 +59,12 @@ class Evaluator {
   }
 
   void fill_plain(const Node& node, Evaluated& result) const {
-    NodeProgram<Number> program = plain_program(node);
-    const Shape& shape = result.value.shape();
     DType dtype = result.value.dtype();
     auto* to = result.value.as<char>();
-    Shape index(shape.size(), 0);
-    for (std::int64_t n = result.value.size(); n > 0; --n, to += size_of(dtype)) {
-      store_number(to, dtype, program.at(index));
-      advance(index, shape);
-    }
+    plain_program(node).run(result.value.shape(), [&](const Number& element) {
+      store_number(to, dtype, element);
+      to += size_of(dtype);
+    });
   }
 
   void fill_bounded(const Node& node, Evaluated& result) const {
@@ -78,19 +75,16 @@ class Evaluator {
       if (elements.empty() || from[i].empty()) return Bounded::exactly(from[i].at(index));
       return elements[static_cast<std::size_t>(from[i].position(index))];
     };
-    NodeProgram<Bounded> program(graph_, node, bindings_, read);
-    const Shape& shape = result.value.shape();
     DType dtype = result.value.dtype();
     auto* to = result.value.as<char>();
-    Shape index(shape.size(), 0);
     bool exact = true;
-    for (std::int64_t n = result.value.size(); n > 0; --n, to += size_of(dtype)) {
-      Bounded element = program.at(index);
+    NodeProgram<Bounded> program(graph_, node, bindings_, read);
+    program.run(result.value.shape(), [&](const Bounded& element) {
       store_number(to, dtype, element.value);
+      to += size_of(dtype);
       exact = exact && element.is_exact();
       result.elements.push_back(element);
-      advance(index, shape);
-    }
+    });
     if (exact) result.elements = {};
   }
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/fail.hpp"
+#include "graph/block_interpreter.hpp"
 #include "graph/check_sizes.hpp"
+#include "graph/evaluate_source.hpp"
 
 namespace fuseline {
 
@@ -76,7 +78,9 @@ Bounded BoundedInterpreter::run(std::span<const std::int64_t> coords) {
 
 namespace {
 
-// The interpreter of either kind of element, behind one call.
+using Emit = std::function<void(const Number&)>;
+
+// The interpreter of either kind of element, behind one interface.
 template <class Element>
 class Interpreter;
 
@@ -85,18 +89,32 @@ class Interpreter<Number> {
  public:
   Interpreter(const ScalarDag& dag, ScalarId root, bool round_each, const DimBindings& dims,
               Reader<Number> read)
-      : inner_(dag, {root}, round_each), dtype_(dag[root].dtype) {
-    leaves_.read = std::move(read);
-    leaves_.dims = &dims;
+      : inner_(dag, root, round_each, dims, std::move(read)), dtype_(dag[root].dtype) {}
+
+  Number at(std::span<const std::int64_t> index) {
+    coords_.resize(index.size() * BlockInterpreter::capacity);
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      coords_[axis * BlockInterpreter::capacity] = index[axis];
+    return round_to(inner_.run(coords_, 1)[0], dtype_);
   }
-  Number run(std::span<const std::int64_t> coords) {
-    leaves_.coords = coords;
-    return round_to(inner_.run(leaves_)[0], dtype_);
+
+  void run(const Shape& shape, const Emit& emit) {
+    coords_.resize(shape.size() * BlockInterpreter::capacity);
+    Shape index(shape.size(), 0);
+    for (std::int64_t left = element_count(shape); left > 0;) {
+      std::size_t count = 0;
+      for (; count < BlockInterpreter::capacity && left > 0; ++count, --left) {
+        for (std::size_t axis = 0; axis < index.size(); ++axis)
+          coords_[axis * BlockInterpreter::capacity + count] = index[axis];
+        advance(index, shape);
+      }
+      for (Number n : inner_.run(coords_, count)) emit(round_to(n, dtype_));
+    }
   }
 
  private:
-  ScalarInterpreter inner_;
-  ScalarLeaves leaves_;
+  BlockInterpreter inner_;
+  std::vector<std::int64_t> coords_;
   DType dtype_;
 };
 
@@ -106,8 +124,15 @@ class Interpreter<Bounded> {
   Interpreter(const ScalarDag& dag, ScalarId root, bool round_each, const DimBindings& dims,
               Reader<Bounded> read)
       : inner_(dag, root, round_each, dims, std::move(read)), dtype_(dag[root].dtype) {}
-  Bounded run(std::span<const std::int64_t> coords) {
-    return finish_bounded(inner_.run(coords), dtype_);
+
+  Bounded at(std::span<const std::int64_t> index) {
+    return finish_bounded(inner_.run(index), dtype_);
+  }
+
+  void run(const Shape& shape, const std::function<void(const Bounded&)>& emit) {
+    Shape index(shape.size(), 0);
+    for (std::int64_t left = element_count(shape); left > 0; --left, advance(index, shape))
+      emit(at(index));
   }
 
  private:
@@ -223,7 +248,16 @@ NodeProgram<Element>::NodeProgram(NodeProgram&&) noexcept = default;
 
 template <class Element>
 Element NodeProgram<Element>::at(std::span<const std::int64_t> index) {
-  return reduce_ ? reduce_->at(index) : pull_->interpreter.run(index);
+  return reduce_ ? reduce_->at(index) : pull_->interpreter.at(index);
+}
+
+template <class Element>
+void NodeProgram<Element>::run(const Shape& shape,
+                               const std::function<void(const Element&)>& emit) {
+  if (pull_) return pull_->interpreter.run(shape, emit);
+  Shape index(shape.size(), 0);
+  for (std::int64_t left = element_count(shape); left > 0; --left, fuseline::advance(index, shape))
+    emit(reduce_->at(index));
 }
 
 template <class Element>

@@ -48,6 +48,8 @@ class NodeProgram {
   NodeProgram(NodeProgram&&) noexcept;
   // The element of the result, rounded to its type.
   Element at(std::span<const std::int64_t> index);
+  // All elements of a result of this shape, in row-major order.
+  void run(const Shape& shape, const std::function<void(const Element&)>& emit);
   // Exact operands give exact results, on every element.
   bool keeps_exactness() const;
 

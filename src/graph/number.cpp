@@ -11,7 +11,8 @@
 namespace fuseline {
 namespace {
 
-double apply_real(Intrinsic fn, double a, double b) {
+// Inlined with a known fn, the loops over lanes below lose their switch.
+[[gnu::always_inline]] inline double apply_real(Intrinsic fn, double a, double b) {
   switch (fn) {
 #define FUSELINE_INTRINSIC(name, arity, cls, expr) \
   case Intrinsic::name:                            \
@@ -68,7 +69,7 @@ std::uint64_t shift_right(Number a, Number b, bool is_signed, std::uint64_t widt
   return by < width ? a.u >> by : 0;
 }
 
-Number apply_integer(Intrinsic fn, DType dtype, Number a, Number b) {
+[[gnu::always_inline]] inline Number apply_integer(Intrinsic fn, DType dtype, Number a, Number b) {
   bool is_signed = is_signed_integer(dtype);
   std::uint64_t width = 8 * size_of(dtype);
   auto less = [&](Number x, Number y) { return is_signed ? x.i < y.i : x.u < y.u; };
@@ -193,6 +194,28 @@ Number apply_intrinsic(Intrinsic fn, DType dtype, std::span<const Number> args) 
   else
     n.d = r;
   return n;
+}
+
+void apply_intrinsic(Intrinsic fn, DType dtype, Lanes lanes) {
+  bool real = is_float(dtype), compares = info(fn).cls == IntrinsicClass::cmp;
+  auto each = [&](auto&& one) {
+    for (std::size_t k = 0; k < lanes.count; ++k) lanes.out[k] = one(lanes.a[k], lanes.b[k]);
+  };
+  switch (fn) {
+#define FUSELINE_INTRINSIC(name, arity, cls, expr)                                                 \
+  case Intrinsic::name:                                                                            \
+    if (!real)                                                                                     \
+      each([&](Number a, Number b) { return apply_integer(Intrinsic::name, dtype, a, b); });       \
+    else if (compares)                                                                             \
+      each([](Number a, Number b) {                                                                \
+        return Number{.u = apply_real(Intrinsic::name, a.d, b.d) != 0};                            \
+      });                                                                                          \
+    else                                                                                           \
+      each([](Number a, Number b) { return Number{.d = apply_real(Intrinsic::name, a.d, b.d)}; }); \
+    break;
+#include "graph/intrinsics.def"
+#undef FUSELINE_INTRINSIC
+  }
 }
 
 Number round_to(Number value, DType dtype) {

@@ -111,6 +111,14 @@ class ScalarDag {
 
 // fn on numbers of operand type `dtype`; floats in double precision, not rounded.
 Number apply_intrinsic(Intrinsic fn, DType dtype, std::span<const Number> args);
+// The same for many numbers; `b` is read for one operand too.
+struct Lanes {
+  const Number* a;
+  const Number* b;
+  Number* out;
+  std::size_t count;
+};
+void apply_intrinsic(Intrinsic fn, DType dtype, Lanes lanes);
 // Conversion with the rules of ScalarKind::cast. To a float type: rounded to it.
 Number convert(Number value, DType from, DType to);
 // Rounds a double to the values of a float type; integers are returned as they are.
