@@ -208,6 +208,10 @@ Id Builder::ballot_count(Id condition) {
   return emit({.op = Op::ballot_count, .type = {DType::i32, 1}, .args = {condition}});
 }
 
+Id Builder::warp_sum(Id value) {
+  return emit({.op = Op::warp_sum, .type = type_of(value), .args = {value}});
+}
+
 Id Builder::atomic_add(int buffer, Id index, Id value) {
   return emit(
       {.op = Op::atomic_add, .type = type_of(value), .args = {index, value}, .buffer = buffer});

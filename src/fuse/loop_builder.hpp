@@ -70,6 +70,7 @@ class Builder {
   void fence();
   Id shuffle_down(Id value, Id distance);
   Id ballot_count(Id condition);
+  Id warp_sum(Id value);  // i32
   Id atomic_add(int buffer, Id index, Id value);
 
  private:

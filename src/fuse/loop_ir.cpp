@@ -240,6 +240,11 @@ class Verifier {
         check(value(inst, 0) == Type{DType::bool_, 1} && inst.type == Type{DType::i32, 1},
               "ballot_count: one bool to i32");
         break;
+      case Op::warp_sum:
+        arguments(inst, 1);
+        check(value(inst, 0) == inst.type && inst.type == Type{DType::i32, 1},
+              "warp_sum: one i32 to i32");
+        break;
       default:
         arguments(inst, 0);
     }

@@ -57,6 +57,7 @@ enum class Op : std::uint8_t {
   barrier,       // all threads of the block; never in divergent code
   shuffle_down,  // value of the thread args[1] places further in the warp   args: value, distance
   ballot_count,  // bool -> i32: threads of the warp for which args[0] holds (all threads take part)
+  warp_sum,      // sum over the warp, right in its first thread (all take part); i32
   atomic_add,    // old value of buffer[index], which gains args[1]; i32, u32, u64; relaxed
   fence,         // writes before it are visible to all blocks before writes after it (release and
                  // acquire at device scope)

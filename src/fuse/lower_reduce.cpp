@@ -214,6 +214,8 @@ void ReductionLowering::end_column() {
 // ---- threads of a block (CUDA)
 
 ReductionLowering::Pair ReductionLowering::across_warp(const RegionReduction& r, Pair pair) {
+  if (r.combine == Intrinsic::add && builder_.type_of(pair.value) == loop::Type{DType::i32, 1})
+    return {builder_.warp_sum(pair.value), no_id};  // one instruction from sm_80 on
   for (int distance = warp_size / 2; distance > 0; distance /= 2) {
     Id by = builder_.integer(DType::i32, distance);
     Pair other{builder_.shuffle_down(pair.value, by),

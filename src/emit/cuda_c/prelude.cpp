@@ -118,6 +118,16 @@ template <class T> FN void store_stream(T* to, T value) { __stcs(to, value); }
     return __shfl_down_sync(0xffffffffu, value, (u32)distance);
 }
 )"},
+    {"warp_sum", R"(FN i32 warp_sum(i32 value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffu, value);
+#else
+  for (u32 distance = 16; distance > 0; distance /= 2)
+    value += __shfl_down_sync(0xffffffffu, value, distance);
+  return value;
+#endif
+}
+)"},
     {"ballot_count",
      R"(FN i32 ballot_count(bool holds) { return __popc(__ballot_sync(0xffffffffu, holds)); }
 )"},

@@ -8,6 +8,7 @@
 //   store<align>(p, array)
 //   load_stream, store_stream  the same for data that is touched once; also of one element
 //   atomic_add(p, value)       shuffle_down(value, distance)    ballot_count(condition)
+//   warp_sum(value)
 //   min_nan max_nan saturate<T>(x) from_f16 to_f16 from_bf16 to_bf16 as_u32 as_f32 ...
 #pragma once
 

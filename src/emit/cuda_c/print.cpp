@@ -110,6 +110,8 @@ void Printer::single(const Inst& inst) {
       return line("{} {} = {};", register_name(inst.type.dtype), names_[inst.result], arg(inst, 0));
     case Op::shuffle_down:
       return value(fmt::format("shuffle_down({}, {})", arg(inst, 0), arg(inst, 1)));
+    case Op::warp_sum:
+      return value(fmt::format("warp_sum({})", arg(inst, 0)));
     case Op::ballot_count:
       return value(fmt::format("ballot_count({})", arg(inst, 0)));
     case Op::barrier:

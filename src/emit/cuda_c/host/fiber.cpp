@@ -14,6 +14,7 @@
 #include <ucontext.h>
 #endif
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -129,6 +130,10 @@ void FiberPool::prepare(std::size_t index, void (*body)(void*), void* argument) 
   Fiber& fiber = *fibers_[index];
   fiber.body = body;
   fiber.argument = argument;
+#if defined(__SANITIZE_ADDRESS__)
+  // A body that was stopped half-way left the marks of its variables behind.
+  __asan_unpoison_memory_region(fiber.stack, stack_bytes);
+#endif
 #ifdef __x86_64__
   // As if entry had been called: six saved registers, its address, and 8 bytes beside a 16-byte
   // boundary as behind a call.

@@ -2,6 +2,7 @@
 #include "emit/cuda_c/host/host.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "base/fail.hpp"
@@ -31,13 +32,20 @@ std::string host_text(const std::vector<Source>& sources) {
          table + "};\n";
 }
 
+// One for all kernels of a thread: its stacks are many mappings.
+BlockRunner& thread_runner() {
+  thread_local BlockRunner runner;
+  return runner;
+}
+
 }  // namespace
 
 struct Kernels::State {
   std::vector<Source> sources;
   SharedObject object;
   const Entry* entries = nullptr;
-  std::unique_ptr<BlockRunner> runner = std::make_unique<BlockRunner>();
+  void (*set_host)(Host*) = nullptr;
+  std::mutex mutex;  // guards what set_host sets
 };
 
 std::string compiler_missing() {
@@ -59,8 +67,7 @@ Kernels::Kernels(std::vector<Source> sources, CompileOptions options)
     flags = {"-fsanitize=undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all"};
   compile_and_open(state_->object, host_text(state_->sources), flags);
   state_->entries = static_cast<const Entry*>(state_->object.symbol("fuseline_entries"));
-  auto set_host = reinterpret_cast<void (*)(Host*)>(state_->object.symbol("fuseline_set_host"));
-  set_host(&state_->runner->host());
+  state_->set_host = reinterpret_cast<void (*)(Host*)>(state_->object.symbol("fuseline_set_host"));
 }
 
 Kernels::~Kernels() = default;
@@ -85,7 +92,9 @@ std::string Kernels::run(std::size_t kernel, std::span<const Span> buffers,
   if (!order.natural())
     for (std::size_t i = block_order.size(); i > 1; --i)
       std::swap(block_order[i - 1], block_order[order.below(i)]);
-  BlockRunner& runner = *state_->runner;
+  BlockRunner& runner = thread_runner();
+  std::lock_guard lock(state_->mutex);
+  state_->set_host(&runner.host());
   runner.host().blocks = blocks;
   for (std::int64_t block : block_order) {
     runner.host().block = block;

@@ -49,7 +49,8 @@ class Kernels {
   Kernels& operator=(Kernels&&) noexcept;
 
   // Runs kernel number `kernel` of the list. Returns the first fault, empty where all went well;
-  // after a fault the buffers hold whatever had been written.
+  // after a fault the buffers hold whatever had been written. Thread-safe; runs of one object
+  // follow one another.
   [[nodiscard]] std::string run(std::size_t kernel, std::span<const Span> buffers,
                                 std::span<const std::uint64_t> params, std::int64_t blocks,
                                 std::uint64_t seed = 0) const;
