@@ -1,6 +1,8 @@
 // Planted faults in hand-written kernels: each is found and named by the host simulator.
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "emit/host_support.hpp"
 #include "fuseline/error.hpp"
 
@@ -161,6 +163,25 @@ TEST_F(HostFaults, a_run_after_a_fault_is_clean) {
   spans[0].elements = 64;
   EXPECT_EQ(kernels.run(0, spans, {}, 1), "");
   EXPECT_EQ(out.bytes(), Bytes(64, 7));
+}
+
+TEST_F(HostFaults, threads_of_the_host_may_run_kernels_at_once) {
+  std::string text =
+      "KERNEL(64) k(IN(u8) in, OUT(u8) out) {\n"
+      "  SHARED(u8, s, 64);\n  s[thread_id()] = in[thread_id()];\n  barrier();\n"
+      "  out[thread_id()] = s[63 - thread_id()];\n}\n";
+  host::Kernels first({{"k", text, 64, {"in", "out"}}}), second({{"k", text, 64, {"in", "out"}}});
+  auto work = [](const host::Kernels& kernels, std::uint8_t value) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      AlignedCopy in(Bytes(64, value)), out(Bytes(64, 0));
+      std::vector<host::Span> spans = {{in.data(), 64}, {out.data(), 64}};
+      EXPECT_EQ(kernels.run(0, spans, {}, 1, seed), "");
+      EXPECT_EQ(out.bytes(), Bytes(64, value));
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::uint8_t t = 1; t <= 4; ++t)
+    threads.emplace_back([&, t] { work(t % 2 ? first : second, t); });
 }
 
 TEST_F(HostFaults, undefined_behavior_aborts_where_it_is_checked) {
