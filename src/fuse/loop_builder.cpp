@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/fail.hpp"
+#include "fuse/loop_ops.hpp"
 
 namespace fuseline::loop {
 
@@ -97,15 +98,6 @@ Id Builder::reduce_lanes(Intrinsic fn, Id a) {
 Id Builder::count_lanes(Id a) {
   return emit({.op = Op::count_lanes, .type = {DType::i32, 1}, .args = {a}});
 }
-
-namespace {
-
-// f16 and bf16 live in memory only.
-DType register_type(DType memory) {
-  return memory == DType::f16 || memory == DType::bf16 ? DType::f32 : memory;
-}
-
-}  // namespace
 
 Id Builder::load(int buffer, Id index, int lanes, int align, bool streaming) {
   DType dtype = register_type(kernel_.buffers[static_cast<std::size_t>(buffer)].dtype);

@@ -92,7 +92,8 @@ class Analysis {
     if (!fault_.empty()) return;
     if (inst.op == Op::barrier && control != Spread::none)
       fault_ = "a barrier stands where threads of the block may diverge";
-    bool warp_op = inst.op == Op::shuffle_down || inst.op == Op::ballot_count || inst.op == Op::warp_sum;
+    bool warp_op =
+        inst.op == Op::shuffle_down || inst.op == Op::ballot_count || inst.op == Op::warp_sum;
     if (warp_op && control == Spread::threads)
       fault_ = fmt::format("{} %{} stands where threads of a warp may diverge", op_name(inst.op),
                            inst.result);

@@ -369,12 +369,43 @@ class Lowering {
   ReductionLowering* r_ = nullptr;
 };
 
+void find_read(const loop::Block& block, std::vector<bool>& read) {
+  for (const loop::Inst& inst : block.insts) {
+    bool writes = inst.op == loop::Op::set;
+    for (std::size_t i = writes ? 1 : 0; i < inst.args.size(); ++i) read[inst.args[i]] = true;
+    for (const loop::Block& inner : inst.blocks) find_read(inner, read);
+  }
+}
+
+// Values and variables that nothing reads: an index search leaves its winner's value behind.
+bool drop_unread(loop::Block& block, const std::vector<bool>& read) {
+  auto is_unread = [&](const loop::Inst& inst) {
+    using loop::Op;
+    if (inst.op == Op::set) return !read[inst.args[0]];
+    bool pure = inst.op <= Op::count_lanes || inst.op == Op::var || inst.op == Op::get;
+    return pure && inst.result != loop::no_id && !read[inst.result];
+  };
+  bool dropped = std::erase_if(block.insts, is_unread) > 0;
+  for (loop::Inst& inst : block.insts)
+    for (loop::Block& inner : inst.blocks) dropped = drop_unread(inner, read) || dropped;
+  return dropped;
+}
+
+void drop_unread(loop::Kernel& kernel) {
+  std::vector<bool> read;
+  do {
+    read.assign(kernel.values, false);
+    find_read(kernel.body, read);
+  } while (drop_unread(kernel.body, read));
+}
+
 }  // namespace
 
 LoweredKernel lower(const KernelPlan& plan, std::string name) {
   // The first pass only finds the parameters; the second reads all of them at the start.
   std::vector<ParamArgument> params = Lowering(plan, name, {}).run().params;
   LoweredKernel lowered = Lowering(plan, std::move(name), std::move(params)).run();
+  drop_unread(lowered.kernel);
   loop::verify(lowered.kernel);
   return lowered;
 }

@@ -10,10 +10,6 @@ namespace fuseline {
 
 using loop::Id;
 
-DType register_type(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-}
-
 namespace {
 
 std::string name_of_param(const ParamArgument& argument) {

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "fuse/loop_builder.hpp"
+#include "fuse/loop_ops.hpp"
 #include "fuse/lower.hpp"
 
 namespace fuseline {
 
-// f16 and bf16 compute in f32.
-DType register_type(DType dtype);
+using loop::register_type;
 
 class ScalarLowering {
  public:
