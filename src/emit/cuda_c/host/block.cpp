@@ -13,6 +13,16 @@ namespace {
 constexpr int warp = 32;
 thread_local BlockRunner* running = nullptr;
 
+std::string fault_text(Fault kind, const char* name, std::int64_t index, std::int64_t count,
+                       std::int64_t elements) {
+  if (kind == misaligned)
+    return fmt::format("accesses {} bytes at once at {}[{}], which is not aligned to them", count,
+                       name, index);
+  std::string range = count == 1 ? fmt::format("{}[{}]", name, index)
+                                 : fmt::format("{}[{} .. {}]", name, index, index + count - 1);
+  return fmt::format("accesses {} of {} elements", range, elements);
+}
+
 }  // namespace
 
 std::size_t Order::below(std::size_t count) {
@@ -29,12 +39,7 @@ BlockRunner& BlockRunner::current() { return *running; }
 void BlockRunner::install_calls() {
   host_.fault = [](Fault kind, const char* name, long long index, long long count,
                    long long elements) {
-    if (kind == misaligned)
-      current().stop(fmt::format(
-          "accesses {} bytes at once at {}[{}], which is not aligned to them", count, name, index));
-    std::string range = count == 1 ? fmt::format("{}[{}]", name, index)
-                                   : fmt::format("{}[{} .. {}]", name, index, index + count - 1);
-    current().stop(fmt::format("accesses {} of {} elements", range, elements));
+    current().stop(fault_text(kind, name, index, count, elements));
   };
   host_.wait_at_barrier = [](int line) { current().wait(State::at_barrier, line); };
   host_.warp_shuffle = [](void* value, int bytes, int distance, int line) {
@@ -58,7 +63,7 @@ void BlockRunner::install_calls() {
     BlockRunner& runner = current();
     for (long long i = index; i < index + count; ++i) {
       std::string fault = runner.shared_.touch(name, i, write, atomic, runner.host_.thread);
-      if (!fault.empty()) runner.stop(fault);
+      if (!fault.empty()) runner.stop(std::move(fault));
     }
   };
 }
@@ -120,9 +125,10 @@ std::size_t BlockRunner::next(Order& order) {
   return i;
 }
 
-// Leaves the thread for good: its stack is never resumed.
-void BlockRunner::stop(const std::string& fault) {
+// Leaves the thread for good: its stack is never resumed, so nothing on it may own memory.
+void BlockRunner::stop(std::string&& fault) {
   fault_ = fmt::format("block {}, thread {}: {}", host_.block, host_.thread, fault);
+  std::string().swap(fault);
   fibers_.suspend();
   fail_internal("a stopped thread was resumed");
 }

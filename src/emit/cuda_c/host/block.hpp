@@ -49,7 +49,7 @@ class BlockRunner {
   void install_calls();
   void start(int threads);
   std::size_t next(Order& order);
-  [[noreturn]] void stop(const std::string& fault);
+  [[noreturn]] void stop(std::string&& fault);
   void wait(State state, int line);
   void arrive_at_barrier(Thread& thread);
   void arrive_at_warp(Thread& thread);

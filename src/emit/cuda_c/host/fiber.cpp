@@ -39,6 +39,8 @@ struct Fiber {
   ucontext_t context;
 #endif
   void* tsan = nullptr;
+  const void* bottom = nullptr;  // as AddressSanitizer knows the stack
+  std::size_t size = 0;
 
   Fiber() = default;
   Fiber(const Fiber&) = delete;
@@ -56,6 +58,8 @@ struct Fiber {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) fail("cannot get memory for a fiber: {}", std::strerror(errno));
     stack = static_cast<char*>(memory);
+    bottom = stack;
+    size = stack_bytes;
     // The lowest page traps an overflow.
     mprotect(stack, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);
 #if defined(__SANITIZE_THREAD__)
@@ -99,7 +103,7 @@ namespace {
 void switch_to(Fiber& from, Fiber& to) {
 #if defined(__SANITIZE_ADDRESS__)
   void* fake = nullptr;
-  __sanitizer_start_switch_fiber(&fake, to.stack, to.stack ? stack_bytes : 0);
+  __sanitizer_start_switch_fiber(&fake, to.bottom, to.size);
 #endif
 #if defined(__SANITIZE_THREAD__)
   __tsan_switch_to_fiber(to.tsan, 0);
@@ -151,10 +155,10 @@ void FiberPool::prepare(std::size_t index, void (*body)(void*), void* argument) 
 }
 
 void FiberPool::entry() {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
-#endif
   FiberPool& pool = *running_pool;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &pool.host_->bottom, &pool.host_->size);
+#endif
   pool.current_->body(pool.current_->argument);
   pool.suspend();
   fail_internal("a fiber was resumed after its end");
