@@ -13,23 +13,33 @@ namespace {
 
 bool is_allowed(TypeRule rule, DType dtype) {
   switch (rule) {
-    case TypeRule::number: return !is_bool(dtype);
+    case TypeRule::number:
+      return !is_bool(dtype);
     case TypeRule::real:
-    case TypeRule::classify: return is_float(dtype);
-    case TypeRule::integer: return is_integer(dtype);
-    case TypeRule::logic: return !is_float(dtype);
-    default: return true;
+    case TypeRule::classify:
+      return is_float(dtype);
+    case TypeRule::integer:
+      return is_integer(dtype);
+    case TypeRule::logic:
+      return !is_float(dtype);
+    default:
+      return true;
   }
 }
 
 const char* wanted(TypeRule rule) {
   switch (rule) {
-    case TypeRule::number: return "numbers";
+    case TypeRule::number:
+      return "numbers";
     case TypeRule::real:
-    case TypeRule::classify: return "floating-point numbers";
-    case TypeRule::integer: return "integers";
-    case TypeRule::logic: return "bool or integers";
-    default: return "any type";
+    case TypeRule::classify:
+      return "floating-point numbers";
+    case TypeRule::integer:
+      return "integers";
+    case TypeRule::logic:
+      return "bool or integers";
+    default:
+      return "any type";
   }
 }
 
@@ -39,10 +49,11 @@ ValueType infer_elementwise(const InferContext& c, TypeRule rule) {
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const ValueType& in = c.inputs[i];
     if (i < first) {
-      if (!is_bool(in.dtype)) fail("{}: the condition is {}, bool is needed", c.op, name_of(in.dtype));
+      if (!is_bool(in.dtype))
+        fail("{}: the condition is {}, bool is needed", c.op, name_of(in.dtype));
     } else if (in.dtype != result.dtype) {
-      fail("{}: operands of types {} and {}; cast one of them", c.op, name_of(c.inputs[first].dtype),
-           name_of(result.dtype));
+      fail("{}: operands of types {} and {}; cast one of them", c.op,
+           name_of(c.inputs[first].dtype), name_of(result.dtype));
     } else if (!is_allowed(rule, in.dtype)) {
       fail("{}: operand of type {}, it takes {}", c.op, name_of(in.dtype), wanted(rule));
     }
@@ -94,21 +105,23 @@ ValueType infer_reduction(const InferContext& c) {
   ValueType result{reduction.with_index ? DType::i64 : in.dtype, {}};
   for (int axis = 0; axis < static_cast<int>(in.dims.size()); ++axis) {
     bool reduced = std::binary_search(axes.begin(), axes.end(), axis);
-    if (!reduced) result.dims.push_back(in.dims[static_cast<std::size_t>(axis)]);
-    else if (keep) result.dims.push_back(1);
+    if (!reduced)
+      result.dims.push_back(in.dims[static_cast<std::size_t>(axis)]);
+    else if (keep)
+      result.dims.push_back(1);
   }
   return result;
 }
 
 using namespace scalar_ops;
 
-#define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)              \
-  ScalarId pull_##name(PullContext& context, std::span<const ScalarId> index) {           \
-    [[maybe_unused]] Scalar a = read_operand(context, 0, index);                          \
-    [[maybe_unused]] Scalar b = read_operand(context, 1, index);                          \
-    [[maybe_unused]] Scalar c = read_operand(context, 2, index);                          \
-    return (semantics).id();                                                              \
-  }                                                                                       \
+#define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)    \
+  ScalarId pull_##name(PullContext& context, std::span<const ScalarId> index) { \
+    [[maybe_unused]] Scalar a = read_operand(context, 0, index);                \
+    [[maybe_unused]] Scalar b = read_operand(context, 1, index);                \
+    [[maybe_unused]] Scalar c = read_operand(context, 2, index);                \
+    return (semantics).id();                                                    \
+  }                                                                             \
   ValueType infer_##name(const InferContext& c) { return infer_elementwise(c, TypeRule::rule); }
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
@@ -118,13 +131,13 @@ using namespace scalar_ops;
 #undef FUSELINE_REDUCTION
 
 constexpr OpInfo rows[] = {
-#define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)                   \
-  {#name, onnx, since, doc, OpGroup::elementwise, arity, arity, TypeRule::rule, #semantics,    \
-   infer_##name, pull_##name},
-#define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)                               \
-  {#name, onnx, since, doc, OpGroup::structural, least, most, TypeRule::any, "", infer_##name, \
-   pull_##name},
-#define FUSELINE_REDUCTION(name, onnx, since, doc)                                             \
+#define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)     \
+  {#name, onnx,           since,      doc,          OpGroup::elementwise, arity, \
+   arity, TypeRule::rule, #semantics, infer_##name, pull_##name},
+#define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)          \
+  {#name, onnx,          since, doc,          OpGroup::structural, least, \
+   most,  TypeRule::any, "",    infer_##name, pull_##name},
+#define FUSELINE_REDUCTION(name, onnx, since, doc) \
   {#name, onnx, since, doc, OpGroup::reduction, 1, 1, TypeRule::any, "", infer_reduction, nullptr},
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
@@ -146,13 +159,20 @@ std::optional<OpCode> op_from_name(std::string_view name) {
 
 ReductionInfo reduction_info(OpCode op) {
   switch (op) {
-    case OpCode::reduce_sum: return {Intrinsic::add, false};
-    case OpCode::reduce_prod: return {Intrinsic::mul, false};
-    case OpCode::reduce_min: return {Intrinsic::min, false};
-    case OpCode::reduce_max: return {Intrinsic::max, false};
-    case OpCode::arg_min: return {Intrinsic::min, true};
-    case OpCode::arg_max: return {Intrinsic::max, true};
-    default: fail_internal("not a reduction");
+    case OpCode::reduce_sum:
+      return {Intrinsic::add, false};
+    case OpCode::reduce_prod:
+      return {Intrinsic::mul, false};
+    case OpCode::reduce_min:
+      return {Intrinsic::min, false};
+    case OpCode::reduce_max:
+      return {Intrinsic::max, false};
+    case OpCode::arg_min:
+      return {Intrinsic::min, true};
+    case OpCode::arg_max:
+      return {Intrinsic::max, true};
+    default:
+      fail_internal("not a reduction");
   }
 }
 
@@ -161,21 +181,30 @@ Number identity_of(Intrinsic combine, DType dtype) {
   bool real = is_float(dtype);
   double infinity = std::numeric_limits<double>::infinity();
   switch (combine) {
-    case Intrinsic::add: break;
+    case Intrinsic::add:
+      break;
     case Intrinsic::mul:
-      if (real) n.d = 1;
-      else n.i = 1;
+      if (real)
+        n.d = 1;
+      else
+        n.i = 1;
       break;
     case Intrinsic::min:
-      if (real) n.d = infinity;
-      else if (dtype == DType::u64) n.u = ~std::uint64_t{0};
-      else n.i = full_range(dtype).high;
+      if (real)
+        n.d = infinity;
+      else if (dtype == DType::u64)
+        n.u = ~std::uint64_t{0};
+      else
+        n.i = full_range(dtype).high;
       break;
     case Intrinsic::max:
-      if (real) n.d = -infinity;
-      else n.i = full_range(dtype).low;
+      if (real)
+        n.d = -infinity;
+      else
+        n.i = full_range(dtype).low;
       break;
-    default: fail_internal("not a combining intrinsic");
+    default:
+      fail_internal("not a combining intrinsic");
   }
   return n;
 }
@@ -202,8 +231,8 @@ DType accumulator_type(DType dtype) {
 Dim broadcast_dim(std::string_view op, const Dim& a, const Dim& b) {
   if (a == b || b == Dim(1)) return a;
   if (a == Dim(1)) return b;
-  fail("{}: sizes {} and {} cannot be broadcast; they must be equal or one of them 1", op, a.to_string(),
-       b.to_string());
+  fail("{}: sizes {} and {} cannot be broadcast; they must be equal or one of them 1", op,
+       a.to_string(), b.to_string());
 }
 
 }  // namespace fuseline

@@ -42,7 +42,9 @@ void check_sizes_not_negative(const InferContext& c, const Dims& dims) {
 ValueType infer_input(const InferContext& c) {
   return {c.attributes.dtype("dtype"), c.attributes.dims("dims")};
 }
-ScalarId pull_input(PullContext&, std::span<const ScalarId>) { fail_internal("an input has no formula"); }
+ScalarId pull_input(PullContext&, std::span<const ScalarId>) {
+  fail_internal("an input has no formula");
+}
 
 ValueType infer_constant(const InferContext& c) {
   const Tensor& value = c.attributes.tensor("value");
@@ -82,7 +84,8 @@ ValueType infer_cast(const InferContext& c) {
 ScalarId pull_cast(PullContext& c, std::span<const ScalarId> index) {
   Scalar x = at(c, c.read(0, {index.begin(), index.end()}));
   DType to = c.result().dtype;
-  if (is_float(x.dtype()) && is_integer(to) && c.node.attributes.text("rounding") == "nearest") x = rint(x);
+  if (is_float(x.dtype()) && is_integer(to) && c.node.attributes.text("rounding") == "nearest")
+    x = rint(x);
   bool saturate = c.node.attributes.integer_or("saturate", 0) != 0;
   if (saturate && is_integer(x.dtype()) && is_integer(to)) {
     // Only limits that the source type can hold can be exceeded by it.
@@ -116,8 +119,10 @@ AxisGroup next_group(const Dims& from, const Dims& to, std::size_t a0, std::size
     for (std::size_t a = 0; a <= std::min(total, from.size() - a0); ++a) {
       std::size_t b = total - a;
       if (b > to.size() - b0) continue;
-      Dim left = product({from.begin() + static_cast<long>(a0), from.begin() + static_cast<long>(a0 + a)});
-      Dim right = product({to.begin() + static_cast<long>(b0), to.begin() + static_cast<long>(b0 + b)});
+      Dim left =
+          product({from.begin() + static_cast<long>(a0), from.begin() + static_cast<long>(a0 + a)});
+      Dim right =
+          product({to.begin() + static_cast<long>(b0), to.begin() + static_cast<long>(b0 + b)});
       if (left == right) return {a0, a0 + a, b0, b0 + b};
     }
   return {a0, from.size(), b0, to.size()};
@@ -155,13 +160,15 @@ ValueType infer_transpose(const InferContext& c) {
   std::vector<bool> used(dims.size());
   Dims result;
   for (std::int64_t axis : perm) {
-    bool ok = axis >= 0 && axis < static_cast<std::int64_t>(dims.size()) && !used[static_cast<std::size_t>(axis)];
+    bool ok = axis >= 0 && axis < static_cast<std::int64_t>(dims.size()) &&
+              !used[static_cast<std::size_t>(axis)];
     if (!ok || perm.size() != dims.size())
       fail("transpose: perm must name each of the {} axes once", dims.size());
     used[static_cast<std::size_t>(axis)] = true;
     result.push_back(dims[static_cast<std::size_t>(axis)]);
   }
-  if (perm.size() != dims.size()) fail("transpose: perm must name each of the {} axes once", dims.size());
+  if (perm.size() != dims.size())
+    fail("transpose: perm must name each of the {} axes once", dims.size());
   return {c.inputs[0].dtype, result};
 }
 ScalarId pull_transpose(PullContext& c, std::span<const ScalarId> index) {
@@ -175,7 +182,8 @@ ValueType infer_broadcast_to(const InferContext& c) {
   const Dims& to = c.attributes.dims("dims");
   const Dims& from = c.inputs[0].dims;
   check_sizes_not_negative(c, to);
-  if (to.size() < from.size()) fail("broadcast_to: {} cannot become {}", to_string(from), to_string(to));
+  if (to.size() < from.size())
+    fail("broadcast_to: {} cannot become {}", to_string(from), to_string(to));
   for (std::size_t i = 0; i < from.size(); ++i) {
     const Dim& wide = to[to.size() - from.size() + i];
     if (from[i] != wide && from[i] != Dim(1))
@@ -257,7 +265,8 @@ ValueType infer_pad(const InferContext& c) {
     fail("pad: mode \"{}\"; use constant, edge, reflect or wrap", mode);
   if (c.inputs[1].dtype != result.dtype || !c.inputs[1].dims.empty())
     fail("pad: the value must be a scalar of type {}", name_of(result.dtype));
-  for (std::size_t k = 0; k < before.size(); ++k) result.dims[k] = result.dims[k] + before[k] + after[k];
+  for (std::size_t k = 0; k < before.size(); ++k)
+    result.dims[k] = result.dims[k] + before[k] + after[k];
   check_sizes_not_negative(c, result.dims);
   return result;
 }
@@ -289,7 +298,8 @@ ScalarId pull_pad(PullContext& c, std::span<const ScalarId> index) {
       Scalar here = (i >= 0) & (i < extent);
       inside = inside ? *inside & here : here;
     }
-    if (mode == "reflect") i = extent.id() == c.dag.integer(DType::i64, 1) ? i.like(0) : reflect(i, extent);
+    if (mode == "reflect")
+      i = extent.id() == c.dag.integer(DType::i64, 1) ? i.like(0) : reflect(i, extent);
     if (mode == "wrap") i = floor_mod(i, max(extent, 1));
     own.push_back(clamp_index(i, extent).id());
   }
@@ -301,7 +311,8 @@ ScalarId pull_pad(PullContext& c, std::span<const ScalarId> index) {
 ValueType infer_gather(const InferContext& c) {
   const ValueType& data = c.inputs[0];
   const ValueType& indices = c.inputs[1];
-  if (!is_integer(indices.dtype)) fail("gather: indices of type {}, integers are needed", name_of(indices.dtype));
+  if (!is_integer(indices.dtype))
+    fail("gather: indices of type {}, integers are needed", name_of(indices.dtype));
   std::size_t axis = axis_of(c, data.dims.size());
   Dims dims(data.dims.begin(), data.dims.begin() + static_cast<long>(axis));
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
