@@ -8,7 +8,8 @@ install(TARGETS fuseline fuseline_media EXPORT fuseline-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Opened at run time, each beside the library that opens it.
-install(TARGETS fuseline_cpu fuseline_codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS fuseline_cpu fuseline_codegen fuseline_cuda
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS fuseline_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/fuseline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")

@@ -31,14 +31,18 @@ void declare(CLI::App& program, Run& run) {
   add_cache(program, run);
 }
 
+// Words that nobody takes are kept, so that the error can say what was meant.
+void allow_extras(CLI::App& app) {
+  app.allow_extras();
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    allow_extras(*command);
+}
+
 int parse_and_run(int count, const char* const* words) {
   CLI::App program;
   Run run;
   declare(program, run);
-  program.allow_extras();
-  program.fallthrough(false);
-  for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
-    command->allow_extras();
+  allow_extras(program);
   try {
     program.parse(count, words);
   } catch (const CLI::Success& wanted) {  // --help, --version

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <random>
 
 #include "cli/interrupt.hpp"
@@ -62,14 +61,18 @@ class Side {
     double whole = timed([&] { lane_.run(inputs, outputs); });
     return {clock_.ms(), whole - clock_.ms()};
   }
-  // The median of several runs behind one that meets what the other side left in the caches.
-  RunTimes block(const Image& picture, const Tensor& mask, int runs) {
+  // The median of the runs of ten milliseconds, at least three, behind one that meets what the
+  // other side left in the caches.
+  RunTimes block(const Image& picture, const Tensor& mask) {
+    constexpr double block_ms = 10;
+    constexpr std::size_t least = 3;
     run(picture, mask);
     std::vector<double> kernels, launches;
-    for (int i = 0; i < runs; ++i) {
+    for (double spent = 0; spent < block_ms || kernels.size() < least;) {
       RunTimes times = run(picture, mask);
       kernels.push_back(times.kernels);
       launches.push_back(times.launch);
+      spent += times.kernels + times.launch;
     }
     return {median(kernels), median(launches)};
   }
@@ -81,12 +84,6 @@ class Side {
   KernelClock clock_;
   Lane lane_;
 };
-
-// Enough runs for a block of about ten milliseconds.
-int runs_a_block(double run_ms) {
-  constexpr double block_ms = 10;
-  return static_cast<int>(std::clamp(block_ms / std::max(run_ms, 1e-3), 3.0, 500.0));
-}
 
 std::string kernels_text(int count) {
   return fmt::format("{} kernel{}", count, count == 1 ? "" : "s");
@@ -122,12 +119,8 @@ class Measurement {
     picture_ = read_image(task_.picture, options_.read);
     if (!task_.mask.empty())
       mask_ = Tensor::allocate(DType::u8, {picture_.height(), picture_.width()});
-    RunTimes times;
-    for (int i = 0; i < 2; ++i) {
-      before_.run(picture_, mask_);
-      times = after_.run(picture_, mask_);
-    }
-    runs_ = runs_a_block(times.kernels + times.launch);
+    for (Side* side : {&before_, &after_})
+      for (int i = 0; i < 2; ++i) side->run(picture_, mask_);
   }
 
   void block() {
@@ -135,7 +128,7 @@ class Measurement {
     RunTimes before, after;
     bool before_first = coin_() % 2 == 0;
     for (bool side : {before_first, !before_first})
-      (side ? before : after) = (side ? before_ : after_).block(picture_, mask_, runs_);
+      (side ? before : after) = (side ? before_ : after_).block(picture_, mask_);
     add(decode_, decode, decode);
     add(launch_, before.launch, after.launch);
     add(kernels_, before.kernels, after.kernels);
@@ -160,9 +153,8 @@ class Measurement {
     account.stages = {decode_, launch_, kernels_};
     if (mask_) account.stages.push_back(encode_);
     account.notes = {
-        "Stages one after the other; decoding and encoding are the same work on both "
-        "sides",
-        "and were measured once a block."};
+        "The stages follow each other. Decoding and encoding are the same work on both",
+        "sides and were measured once a block."};
     return account;
   }
 
@@ -171,7 +163,6 @@ class Measurement {
   const BatchOptions& options_;
   Image picture_;
   Tensor mask_;
-  int runs_ = 1;
   std::minstd_rand coin_{1};
   AccountStage decode_{"decode", {}, {}}, launch_{"launch", {}, {}}, kernels_{"kernels", {}, {}},
       encode_{"encode", {}, {}};

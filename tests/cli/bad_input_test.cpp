@@ -1,6 +1,7 @@
 // What cannot be masked: one clear line, the right exit code, and the rest of a batch still runs.
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <zlib.h>
 
 #include "cli/support.hpp"
 
@@ -200,7 +201,7 @@ TEST_F(BadInput, FullDisk) {
 
 TEST_F(BadInput, StandardOutputThatTakesNothing) {
   png("in.png");
-  Outcome outcome = shell(quoted(program()) + " mask in.png --area-only > /dev/full");
+  Outcome outcome = shell(shell_word(program()) + " mask in.png --area-only > /dev/full");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("could not be written"));
 }

@@ -1,4 +1,5 @@
 // Ctrl-C: no half-written files, exit code 130, and what was done is told.
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>

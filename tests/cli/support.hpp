@@ -24,7 +24,7 @@ struct Outcome {
   nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
 
-inline std::string quoted(const std::string& word) {
+inline std::string shell_word(const std::string& word) {
   std::string text = "'";
   for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
@@ -36,18 +36,19 @@ class CliTest : public FolderTest {
 
   // The words are the program's arguments; its working directory is the test's folder.
   Outcome run(const std::vector<std::string>& words, const std::string& environment = "") const {
-    std::string command = environment + " " + quoted(program());
-    for (const std::string& word : words) command += " " + quoted(word);
+    std::string command = environment + " " + shell_word(program());
+    for (const std::string& word : words) command += " " + shell_word(word);
     return shell(command);
   }
 
   // Any shell command there, with the cache of generated code that all these tests share.
   Outcome shell(const std::string& command) const {
     std::string out = logs() + "-out", err = logs() + "-err";
-    std::string line = "cd " + quoted(folder_) +
-                       " && FUSELINE_CACHE_DIR=" + quoted(FUSELINE_BINARY_DIR "/tests/cli-cache") +
-                       " && export FUSELINE_CACHE_DIR && { " + command + " ; } >" + quoted(out) +
-                       " 2>" + quoted(err) + " </dev/null";
+    std::string line =
+        "cd " + shell_word(folder_) +
+        " && FUSELINE_CACHE_DIR=" + shell_word(FUSELINE_BINARY_DIR "/tests/cli-cache") +
+        " && export FUSELINE_CACHE_DIR && { " + command + " ; } >" + shell_word(out) + " 2>" +
+        shell_word(err) + " </dev/null";
     int status = std::system(line.c_str());
     Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
     std::filesystem::remove(out);
