@@ -243,13 +243,20 @@ Id ScalarLowering::base(const Access& access) {
   return frames_.back().named[name] = sum;
 }
 
+bool ScalarLowering::starts_at_zero(const Access& access) const {
+  auto vector_axis = static_cast<std::size_t>(plan_.vector_axis());
+  bool zero = access.constant == Dim(0);
+  for (std::size_t axis = 0; axis < access.coefficients.size(); ++axis)
+    zero = zero && (axis == vector_axis || access.coefficients[axis] == Dim(0));
+  return zero;
+}
+
 Id ScalarLowering::address(const Access& access) {
-  Id start = base(access);
   auto axis = static_cast<std::size_t>(plan_.vector_axis());
   const Dim& c = access.coefficients[axis];
-  if (c == Dim(0)) return start;
+  if (c == Dim(0)) return base(access);
   Id step = c == Dim(1) ? coordinates_[axis] : builder_.mul(coordinates_[axis], size(c));
-  return builder_.add(start, step);
+  return starts_at_zero(access) ? step : builder_.add(base(access), step);
 }
 
 int ScalarLowering::align_of(DType dtype) const {
@@ -259,7 +266,7 @@ int ScalarLowering::align_of(DType dtype) const {
 }
 
 bool ScalarLowering::streaming() const {
-  return plan_.target.kind == DeviceKind::cuda && plan_.strategy == Strategy::flat;
+  return plan_.strategy == Strategy::flat;
 }
 
 Id ScalarLowering::make_read(ScalarId id) {

@@ -66,6 +66,7 @@ class ScalarLowering {
   loop::Id make_group_read(int source, const Access& access);
   loop::Id make_general_read(ScalarId id);
   loop::Id base(const Access& access);
+  bool starts_at_zero(const Access& access) const;
   std::vector<loop::Id> same_lanes(const std::vector<ScalarId>& ids);
   int align_of(DType dtype) const;
   bool streaming() const;
