@@ -1,6 +1,8 @@
 // Shapes and tensor views.
 #include "fuseline/tensor.hpp"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <new>
 
@@ -54,13 +56,30 @@ Tensor::Tensor(void* data, DType dtype, Shape shape, Shape strides, DeviceId dev
 Tensor::Tensor(const void* data, DType dtype, Shape shape, DeviceId device)
     : Tensor(const_cast<void*>(data), dtype, std::move(shape), device) {}
 
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+
+// Large blocks are asked for in huge pages: a 4K frame meets 12 page faults instead of 6000.
+void* allocate_bytes(std::size_t bytes) {
+  std::size_t unit = bytes >= 2 * huge_page ? huge_page : alignment;
+  std::size_t rounded = (bytes + unit) / unit * unit;  // never zero
+  if (rounded < bytes) return nullptr;
+  void* memory = std::aligned_alloc(unit, rounded);
+  // Advice only: without huge pages everything still works.
+  if (memory && unit == huge_page) ::madvise(memory, rounded, MADV_HUGEPAGE);
+  return memory;
+}
+
+}  // namespace
+
 Tensor Tensor::allocate(DType dtype, Shape shape) {
-  constexpr std::size_t alignment = 64;
   Tensor tensor(static_cast<void*>(nullptr), dtype, std::move(shape));
   std::size_t bytes = static_cast<std::size_t>(tensor.bytes());
-  std::size_t rounded = (bytes + alignment) / alignment * alignment;  // never zero
-  void* memory = std::aligned_alloc(alignment, rounded);
-  if (!memory) fail_device("out of memory: {} bytes for a tensor {}", bytes, to_string(tensor.shape_));
+  void* memory = allocate_bytes(bytes);
+  if (!memory)
+    fail_device("out of memory: {} bytes for a tensor {}", bytes, to_string(tensor.shape_));
   tensor.owner_.reset(memory, std::free);
   tensor.data_ = memory;
   return tensor;
