@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <initializer_list>
+#include <vector>
 
 #include "emit/llvm/ir.hpp"
 
@@ -40,12 +41,25 @@ class Floats {
     Value args[] = {value_, m.value_, c.value_};
     return with(ir_->intrinsic("llvm.fma", {&type, 1}, args));
   }
-  // The polynomial with these coefficients, the highest power first.
-  Floats polynomial(std::initializer_list<float> coefficients) const {
+  // The polynomial with these coefficients, the highest power first. Horner's scheme needs the
+  // fewest registers; Estrin's has fewer dependent steps, which pays in long ones.
+  Floats horner(std::initializer_list<float> coefficients) const {
     Floats sum = k(*coefficients.begin());
     for (const float* c = coefficients.begin() + 1; c != coefficients.end(); ++c)
       sum = sum.mul_add(*this, k(*c));
     return sum;
+  }
+  Floats estrin(std::initializer_list<float> coefficients) const {
+    std::vector<Floats> terms;
+    for (const float* c = coefficients.end(); c != coefficients.begin();) terms.push_back(k(*--c));
+    for (Floats power = *this; terms.size() > 1; power = power * power) {
+      std::vector<Floats> pairs;
+      for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+        pairs.push_back(terms[i + 1].mul_add(power, terms[i]));
+      if (terms.size() % 2 == 1) pairs.push_back(terms.back());
+      terms = std::move(pairs);
+    }
+    return terms[0];
   }
   Floats abs() const { return with(ir_->unary("llvm.fabs", value_)); }
   Floats copysign(Floats sign) const {
