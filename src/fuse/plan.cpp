@@ -293,9 +293,8 @@ class Planner {
       if (needed_[id] && is_value(id)) wide = std::max(wide, size_of(region_.dag[id].dtype));
     bool cuda = plan_.target.kind == DeviceKind::cuda;
     auto bytes = static_cast<std::size_t>(plan_.target.vector_bytes);
-    // At least two vectors in flight on a CPU, at most four registers of the widest type.
-    std::size_t lanes =
-        cuda ? bytes / narrow : std::clamp(bytes / narrow, 2 * bytes / wide, 4 * bytes / wide);
+    // On a CPU four registers of the widest type: as many chains of dependent operations in flight.
+    std::size_t lanes = cuda ? bytes / narrow : 4 * bytes / wide;
     plan_.lanes = static_cast<int>(std::clamp<std::size_t>(lanes, 1, 64));
     bool pairs = std::any_of(region_.reductions.begin(), region_.reductions.end(),
                              [](const auto& r) { return r.with_index; });
