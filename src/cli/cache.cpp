@@ -66,8 +66,8 @@ void add_cache(CLI::App& program, Run& run) {
   CLI::App* command = program.add_subcommand("cache", "The generated code kept on disk");
   command->footer(
       "Examples:\n  fuseline cache stats\n  fuseline cache clear\n"
-      "FUSELINE_CACHE_DIR, FUSELINE_CACHE_BYTES and FUSELINE_CACHE=off set where it is, "
-      "how\nlarge it grows and whether it is used.");
+      "FUSELINE_CACHE_DIR, FUSELINE_CACHE_BYTES and FUSELINE_CACHE=off set where it is,\n"
+      "how large it grows and whether it is used.");
   auto json = std::make_shared<bool>(false);
   auto add = [&](const char* name, const char* help, int (*action)(bool)) {
     CLI::App* sub = command->add_subcommand(name, help);

@@ -16,9 +16,9 @@ namespace {
 
 constexpr const char* examples =
     "Examples:\n"
-    "  fuseline explain mask                         Regions, plans, the reason of every border\n"
-    "  fuseline explain mask --fusion off            the same, one kernel for each operation\n"
-    "  fuseline explain mask --kernels               with Loop IR, LLVM IR and CUDA C";
+    "  fuseline explain mask                Regions, plans, reasons of the borders\n"
+    "  fuseline explain mask --fusion off   the same, one kernel for each operation\n"
+    "  fuseline explain mask --kernels      with Loop IR, LLVM IR and CUDA C";
 
 struct ExplainOptions {
   MaskGraphOptions graph;
@@ -98,8 +98,8 @@ int explain_mask(const ExplainOptions& options) {
 }  // namespace
 
 void add_explain(CLI::App& program, Run& run) {
-  CLI::App* command = program.add_subcommand(
-      "explain", "What a command's graph becomes: Regions, plans, generated code, and why");
+  CLI::App* command =
+      program.add_subcommand("explain", "What a command becomes: Regions, plans, code, and why");
   command->footer(examples);
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* mask = command->add_subcommand("mask", "The graph of `fuseline mask`");

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* examples =
     "Examples:\n"
-    "  fuseline mask photo.jpg       a mask beside the picture, and the number of its set pixels\n"
+    "  fuseline mask photo.jpg       a mask beside the picture, and its area\n"
     "  fuseline mask --help          all that a command takes\n"
     "  fuseline info                 what this machine offers";
 
@@ -24,7 +24,7 @@ void declare(CLI::App& program, Run& run) {
   program.name("fuseline");
   program.footer(examples);
   program.set_version_flag("--version", "fuseline " FUSELINE_VERSION, "Print the version");
-  program.get_formatter()->column_width(34);
+  program.get_formatter()->column_width(24);
   add_mask(program, run);
   add_explain(program, run);
   add_info(program, run);

@@ -21,13 +21,14 @@ namespace {
 
 constexpr const char* examples =
     "Examples:\n"
-    "  fuseline mask photo.jpg                       photo.mask.png beside it, and the area\n"
+    "  fuseline mask photo.jpg                    photo.mask.png beside it, the area\n"
     "  fuseline mask photo.jpg --threshold 90 -o m.png\n"
-    "  fuseline mask scans/ -o masks/ --bits 1       a whole folder, subfolders kept\n"
-    "  fuseline mask *.png --area-only --json        only count\n"
-    "  fuseline mask photo.jpg --account             what fusion buys on this machine\n"
-    "Exit codes: 0 all pictures done, 1 some failed, 2 bad usage or input, 3 no such device,\n"
-    "130 interrupted.";
+    "  fuseline mask scans/ -o masks/ --bits 1    a whole folder, subfolders kept\n"
+    "  fuseline mask *.png --area-only --json     only count\n"
+    "  fuseline mask photo.jpg --account          what fusion buys on this machine\n"
+    "Without -o, the mask of NAME.jpg is NAME.mask.png beside it.\n"
+    "Exit codes: 0 all pictures done, 1 some failed, 2 bad usage or input, 3 no such\n"
+    "device, 130 interrupted.";
 
 struct MaskOptions {
   MaskGraphOptions graph;
@@ -148,8 +149,8 @@ int run_mask(const MaskOptions& options) {
 
 void add_mask(CLI::App& program, Run& run) {
   auto options = std::make_shared<MaskOptions>();
-  CLI::App* command = program.add_subcommand(
-      "mask", "Mask of the pixels above a threshold, and their number, of pictures");
+  CLI::App* command =
+      program.add_subcommand("mask", "Masks of the pixels above a threshold, and their areas");
   options->files.add_to(*command);
   options->graph.add_to(*command);
   command->footer(examples);

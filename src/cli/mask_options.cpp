@@ -10,22 +10,16 @@
 namespace fuseline::cli {
 
 void MaskGraphOptions::add_to(CLI::App& command) {
-  command.add_option("--threshold", threshold, "Pixels with a gray value above N are set (127)")
-      ->type_name("N");
-  command
-      .add_option("--gray,--grey", gray,
-                  "Gray formula: bt601_q15 as OpenCV (the default), bt601_q16 as Pillow, bt709")
-      ->type_name("MODE");
+  auto add = [&](const char* name, std::string& value, const char* type, const char* help) {
+    command.add_option(name, value, help)->type_name(type);
+  };
+  add("--threshold", threshold, "N", "Set the pixels with a gray value above N (127)");
+  add("--gray,--grey", gray, "MODE", "bt601_q15: OpenCV (default), bt601_q16: Pillow, bt709");
   command.add_flag("--invert", invert, "Set the pixels that are not above the threshold");
   command.add_flag("--area-only", area_only, "Count the set pixels, make no mask");
-  command.add_option("--device", device, "auto (the default), cpu, cuda or cuda:N")
-      ->type_name("NAME");
-  command.add_option("--fusion", fusion, "off: one kernel for each operation, for comparison (on)")
-      ->type_name("on|off");
-  command
-      .add_option("--threads", threads,
-                  "Threads for decoding, kernels and encoding together (all processors)")
-      ->type_name("N");
+  add("--device", device, "NAME", "auto (the default), cpu, cuda or cuda:N");
+  add("--fusion", fusion, "on|off", "off: one kernel for each operation, to compare (on)");
+  add("--threads", threads, "N", "Threads for decoding, kernels and encoding together");
 }
 
 MaskSettings MaskGraphOptions::settings() const {
@@ -54,19 +48,13 @@ void MaskGraphOptions::apply_threads() const {
 
 void MaskFileOptions::add_to(CLI::App& command) {
   command.add_option("IN", inputs, "Pictures (JPEG, PNG) and folders of pictures");
-  command
-      .add_option("-o,--output", output,
-                  "The mask's file for one picture, else a folder (NAME.mask.png beside each "
-                  "picture)")
-      ->type_name("OUT");
-  command.add_option("--bits", bits, "Bits a pixel of the mask's PNG: 8 (the default) or 1")
-      ->type_name("8|1");
-  command
-      .add_option("--limit-pixels", limit_pixels,
-                  "Refuse pictures that declare more pixels (1000000000)")
-      ->type_name("N");
-  command.add_flag("--account", account,
-                   "Measure one picture with fusion off and on, stage by stage");
+  auto add = [&](const char* name, std::string& value, const char* type, const char* help) {
+    command.add_option(name, value, help)->type_name(type);
+  };
+  add("-o,--output", output, "OUT", "File of the mask; a folder for several pictures");
+  add("--bits", bits, "8|1", "Bits a pixel of the mask's PNG: 8 (the default) or 1");
+  add("--limit-pixels", limit_pixels, "N", "Refuse pictures that declare more (1000000000)");
+  command.add_flag("--account", account, "Measure one picture, fusion off and on, by stage");
   command.add_flag("--json", json, "Print the result as JSON");
 }
 

@@ -36,7 +36,7 @@ void check_file_name(const fs::path& output) {
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   if (extension != ".png")
-    fail("{}: masks are written as PNG; give a name that ends in .png, or a folder that exists",
+    fail("{}: masks are written as PNG; give a name that ends in .png, or a folder that ends in /",
          path_text(output));
 }
 

@@ -22,7 +22,7 @@ std::string times(const Estimate& estimate) {
 }
 
 std::string table_row(const AccountRow& row) {
-  return fmt::format("{:<11} {:<23} {:<23} {:>6.1f} % {:>9.2f}x\n", row.name, interval(row.before),
+  return fmt::format("{:<11} {:<23} {:<23} {:>7.1f} % {:>8.2f}x\n", row.name, interval(row.before),
                      interval(row.after), 100 * row.share_before, row.speedup.value);
 }
 
@@ -33,8 +33,8 @@ std::string account_text(const Account& account) {
   std::string rule(80, '-');
   std::string text =
       fmt::format("{}\nbefore: {}\nafter:  {}\n", account.title, account.before, account.after);
-  text += fmt::format("{}\n{:<11} {:<23} {:<23} {:>8} {:>10}\n{}\n", rule, "stage, ms",
-                      "before [95 %]", "after [95 %]", "share", "speed-up", rule);
+  text += fmt::format("{}\n{:<11} {:<23} {:<23} {:>9} {:>9}\n{}\n", rule, "stage, ms",
+                      "before [95 %]", "after [95 %]", "of before", "speed-up", rule);
   for (const AccountRow& row : summary.stages) text += table_row(row);
   text += rule + "\n" + table_row(summary.total);
   text += fmt::format("\nkernels     {:<24} end to end  {}\n", times(summary.kernel_speedup),

@@ -12,6 +12,8 @@ class Docs : public CliTest {
     Outcome outcome = run(words);
     EXPECT_EQ(outcome.code, 0);
     EXPECT_NE(outcome.out, "");
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
     return outcome.out;
   }
 

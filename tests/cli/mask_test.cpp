@@ -213,6 +213,25 @@ TEST_F(Mask, NoColorInAPipe) {
   EXPECT_THAT(outcome.out + outcome.err, testing::Not(HasSubstr("\033")));
 }
 
+TEST_F(Mask, ProgressBarOnATerminal) {
+  Bytes picture = make_png(noise(std::size_t{3} * 600 * 600), 600, 600, {});
+  file("pictures/0.png", picture);
+  for (int i = 1; i < 60; ++i)
+    std::filesystem::create_hard_link(path("pictures/0.png"),
+                                      path("pictures/" + std::to_string(i) + ".png"));
+  std::string command = shell_word(program()) + " mask pictures --json --area-only";
+  // script gives the program a terminal.
+  std::string on_terminal = "TERM=xterm script -qec " + shell_word(command) + " -";
+  Outcome colored = shell(on_terminal);
+  EXPECT_EQ(colored.code, 0) << colored.err;
+  EXPECT_THAT(colored.out, testing::ContainsRegex("[0-9]+/60 pictures, [0-9]+ s left"));
+  EXPECT_THAT(colored.out, HasSubstr("\033[32m"));
+  Outcome plain = shell("NO_COLOR=1 " + on_terminal);
+  EXPECT_THAT(plain.out, testing::ContainsRegex("[0-9]+/60 pictures, [0-9]+ s left"));
+  EXPECT_THAT(plain.out, testing::Not(HasSubstr("\033[32m")));
+  EXPECT_THAT(shell(command).err, testing::Not(HasSubstr("\r")));
+}
+
 TEST_F(Mask, AccountShowsBothSpeedups) {
   jpeg("in.jpg", 300, 400);
   Outcome outcome = run({"mask", "in.jpg", "--account", "-o", "out.png"});
