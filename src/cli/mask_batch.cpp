@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <exception>
 #include <future>
 #include <mutex>
@@ -28,13 +29,14 @@ void make_folder(const fs::path& folder) {
     fail("{}: the folder cannot be made: {}", path_text(folder), error.message());
 }
 
-// Runs one task once its picture is decoded.
-void finish(MaskEngine& engine, const Image& picture, const BatchOptions& options,
+// Runs one task once its picture is decoded. `mask`: one made before, or none.
+void finish(MaskEngine& engine, const Image& picture, Tensor mask, const BatchOptions& options,
             MaskResult& result) {
   stop_if_interrupted();
   result.width = picture.width();
   result.height = picture.height();
-  Tensor mask = engine.make_mask(picture.height(), picture.width());
+  if (mask.shape() != Shape{picture.height(), picture.width()})
+    mask = engine.make_mask(picture.height(), picture.width());
   result.area = engine.run(picture, mask);
   stop_if_interrupted();
   if (mask) write_mask(result.task.mask, mask, options.one_bit);
@@ -124,11 +126,25 @@ class InOrder {
   const OnResult& on_result_;
 };
 
+// What can be done before the picture is decoded: its program and its mask.
+Tensor prepare(MaskEngine& engine, const MaskTask& task, const BatchOptions& options) {
+  ImageInfo info;
+  try {
+    info = probe_image(task.picture, options.read);
+  } catch (const Error&) {
+    return {};  // decoding it will tell the same
+  }
+  engine.prepare(info);
+  Tensor mask = engine.make_mask(info.height, info.width);
+  // Now, so that the kernel meets no page faults.
+  if (mask) std::memset(mask.data(), 0, static_cast<std::size_t>(mask.bytes()));
+  return mask;
+}
+
 // The program is compiled or loaded while the picture is decoded.
 MaskResult run_one(MaskEngine& engine, const MaskTask& task, const BatchOptions& options) {
   return guarded(task, [&](MaskResult& result) {
-    ImageInfo info = probe_image(task.picture, options.read);
-    auto ready = std::async(std::launch::async, [&] { engine.prepare(info); });
+    auto ready = std::async(std::launch::async, prepare, std::ref(engine), task, options);
     std::exception_ptr unreadable;
     Image picture;
     try {
@@ -136,9 +152,9 @@ MaskResult run_one(MaskEngine& engine, const MaskTask& task, const BatchOptions&
     } catch (const Error&) {
       unreadable = std::current_exception();
     }
-    ready.get();  // a missing device goes before a damaged picture
+    Tensor mask = ready.get();  // a missing device goes before a damaged picture
     if (unreadable) std::rethrow_exception(unreadable);
-    finish(engine, picture, options, result);
+    finish(engine, picture, std::move(mask), options, result);
   });
 }
 
@@ -177,7 +193,7 @@ void run_masks(MaskEngine& engine, const std::vector<MaskTask>& tasks, const Bat
     for (std::size_t i = next++; i < tasks.size() && !interrupted(); i = next++)
       results.put(i, guarded(tasks[i], [&](MaskResult& result) {
                     Admission admission(gate, probe_image(tasks[i].picture, options.read));
-                    finish(engine, read_image(tasks[i].picture, options.read), options, result);
+                    finish(engine, read_image(tasks[i].picture, options.read), {}, options, result);
                   }));
   } catch (...) {
     next = tasks.size();
