@@ -42,24 +42,29 @@ std::vector<T> samples(int mantissas) {
   return values;
 }
 
+// out = fn(a), or fn(a, b).
 loop::Kernel function_kernel(Intrinsic fn, DType type, int lanes) {
   loop::Kernel kernel;
   kernel.name = fmt::format("{}_{}_x{}", info(fn).name, name_of(type), lanes);
   loop::Builder b(kernel);
-  int in = b.add_buffer({"in", type, false}), out = b.add_buffer({"out", type, true});
+  int first = b.add_buffer({"a", type, false}), second = b.add_buffer({"b", type, false});
+  int out = b.add_buffer({"out", type, true});
   loop::Id size = b.param(b.add_param({"size", DType::i64}));
-  b.for_range(b.integer(DType::i64, 0), size, b.integer(DType::i64, lanes),
-              [&](loop::Id i) { b.store(out, i, b.compute(fn, {b.load(in, i, lanes)})); });
+  b.for_range(b.integer(DType::i64, 0), size, b.integer(DType::i64, lanes), [&](loop::Id i) {
+    std::vector<loop::Id> args = {b.load(first, i, lanes)};
+    if (info(fn).arity == 2) args.push_back(b.load(second, i, lanes));
+    b.store(out, i, b.compute(fn, args));
+  });
   return kernel;
 }
 
 template <class T>
-std::vector<T> evaluate(Intrinsic fn, const std::vector<T>& in, int lanes) {
+std::vector<T> evaluate(Intrinsic fn, const std::vector<T>& a, const std::vector<T>& b, int lanes) {
   Device& device = open_device("cpu");
   auto kernel = device.compile(function_kernel(fn, dtype_of<T>(), lanes));
-  std::vector<T> out(in.size());
-  void* buffers[] = {const_cast<T*>(in.data()), out.data()};
-  std::uint64_t params[] = {in.size()};
+  std::vector<T> out(a.size());
+  void* buffers[] = {const_cast<T*>(a.data()), const_cast<T*>(b.data()), out.data()};
+  std::uint64_t params[] = {a.size()};
   device.make_queue()->launch(
       {.kernel = kernel.get(), .buffers = buffers, .params = params, .blocks = 1});
   return out;
@@ -89,7 +94,7 @@ template <class T>
 void expect_accurate(int mantissas, long double limit) {
   std::vector<T> in = samples<T>(mantissas);
   for (const Function& f : functions) {
-    std::vector<T> got = evaluate(f.fn, in, 8);
+    std::vector<T> got = evaluate(f.fn, in, in, 8);
     long double worst = 0;
     std::size_t where = 0;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -107,16 +112,42 @@ TEST(CpuMath, f32_is_within_4_ulps) { expect_accurate<float>(1000, 4); }
 
 TEST(CpuMath, f64_is_within_4_ulps) { expect_accurate<double>(50, 4); }
 
+template <class T>
+void expect_accurate_pairs(long double limit) {
+  std::vector<T> a, b;
+  for (T x : samples<T>(3)) {
+    // Bases of every size with exponents that keep the power in range, and any two quotients.
+    T size = std::fabs(std::log2(std::fabs(x)));
+    a.push_back(std::fabs(x));
+    b.push_back(static_cast<T>(std::fmod(static_cast<double>(a.size()) * 0.7548776662, 40.0) - 20) /
+                (size > 1 && size < 2000 ? size / 5 : T(1)));
+  }
+  for (auto [fn, exact] :
+       {std::pair{Intrinsic::pow, +[](long double x, long double y) { return std::pow(x, y); }},
+        std::pair{Intrinsic::atan2,
+                  +[](long double x, long double y) { return std::atan2(x, y); }}}) {
+    std::vector<T> got = evaluate(fn, a, b, 8);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      ASSERT_LE(error_in_ulps(got[i], exact(a[i], b[i])), limit)
+          << info(fn).name << "(" << a[i] << ", " << b[i] << ") = " << got[i];
+  }
+}
+
+TEST(CpuMath, pow_and_atan2_are_within_4_ulps) {
+  expect_accurate_pairs<float>(4);
+  expect_accurate_pairs<double>(4);
+}
+
 // A row's last elements are computed one by one: they must not differ from the others.
 TEST(CpuMath, one_lane_gives_the_same_bits_as_many) {
   std::vector<float> floats = samples<float>(8);
   std::vector<double> doubles = samples<double>(2);
   for (const Function& f : functions) {
-    auto many = evaluate(f.fn, floats, 32), one = evaluate(f.fn, floats, 1);
+    auto many = evaluate(f.fn, floats, floats, 32), one = evaluate(f.fn, floats, floats, 1);
     for (std::size_t i = 0; i < floats.size(); ++i)
       ASSERT_TRUE(same(DType::f32, to_word(many[i]), to_word(one[i]), 0))
           << info(f.fn).name << "(" << floats[i] << ")";
-    auto wide = evaluate(f.fn, doubles, 16), single = evaluate(f.fn, doubles, 1);
+    auto wide = evaluate(f.fn, doubles, doubles, 16), single = evaluate(f.fn, doubles, doubles, 1);
     for (std::size_t i = 0; i < doubles.size(); ++i)
       ASSERT_TRUE(same(DType::f64, to_word(wide[i]), to_word(single[i]), 0))
           << info(f.fn).name << "(" << doubles[i] << ")";
