@@ -11,6 +11,10 @@
 
 namespace fuseline::test {
 
+// Not the user's cache, unless somebody names a folder.
+inline const int own_cache =
+    setenv("FUSELINE_CACHE_DIR", FUSELINE_BINARY_DIR "/tests/kernel-cache", 0);
+
 using CompiledKernels = std::vector<std::shared_ptr<const CompiledKernel>>;
 
 inline CompiledKernels compile_all(Device& device, const std::vector<LoopCase>& cases) {

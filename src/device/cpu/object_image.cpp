@@ -146,8 +146,8 @@ class Linker {
   std::size_t stub(const std::string& name) {
     auto [entry, added] = stubs_.try_emplace(name, next_stub_);
     if (!added) return entry->second;
-    void* address = resolve_(name.c_str());
-    demand(address != nullptr, "a function that the process does not have");
+    auto address = reinterpret_cast<std::uintptr_t>(resolve_(name.c_str()));
+    demand(address != 0, "a function that the process does not have");
     std::memcpy(memory_ + next_stub_, jump_indirect, sizeof(jump_indirect));
     std::memcpy(memory_ + next_stub_ + sizeof(jump_indirect), &address, sizeof(address));
     next_stub_ += stub_bytes;

@@ -1,8 +1,6 @@
 // Launches on the CPU: plain calls, spread over OpenMP threads where there are several blocks.
 #include "device/cpu/queue.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -24,8 +22,9 @@ void CpuQueue::launch(const Launch& launch) {
   std::int64_t blocks = launch.blocks;
   if (blocks <= 0) return;
   int threads = static_cast<int>(std::min<std::int64_t>(threads_, blocks));
-  // Whoever plans makes one block of what is too little for several threads.
-  if (threads <= 1 || omp_in_parallel()) {
+  // Whoever plans makes one block of what is too little for several threads. Inside a parallel
+  // region of the caller OpenMP makes a team of one thread: levels do not multiply.
+  if (threads <= 1) {
     run(buffers, params, 0, blocks, blocks);
     return;
   }

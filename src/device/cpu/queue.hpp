@@ -13,7 +13,9 @@ class CpuQueue final : public Queue {
   void fill_zero(void* memory, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
-  void download(void* host, const void* from, std::size_t bytes) override { copy(host, from, bytes); }
+  void download(void* host, const void* from, std::size_t bytes) override {
+    copy(host, from, bytes);
+  }
   void wait() override {}
   std::string record_refusal() const override;
   void begin_record() override;

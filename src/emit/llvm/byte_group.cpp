@@ -60,14 +60,14 @@ Value ByteGroup::words(Ir& ir, int low, int high) const {
   LLVMTypeRef words = ir.integer_type(32, bytes / 4);
   std::vector<Value> result;
   for (std::size_t r = 0; r < registers_.size(); ++r) {
-    std::vector<int> mask(static_cast<std::size_t>(bytes), bytes);  // lanes of the zero operand
+    std::vector<int> mask;
     for (int i = 0; i < bytes / 4; ++i) {
       int lane = i / part_pixels;
       std::size_t part =
-          r * static_cast<std::size_t>(bytes / part_bytes) + static_cast<std::size_t>(lane);
+          r * static_cast<unsigned>(parts_in_register_) + static_cast<unsigned>(lane);
       int pixel = lane * part_bytes + shifts_[part] + i % part_pixels * channels_;
-      mask[static_cast<std::size_t>(4 * i)] = pixel + low;
-      if (high >= 0) mask[static_cast<std::size_t>(4 * i + 2)] = pixel + high;
+      int zero = bytes;  // the first lane of the second operand
+      mask.insert(mask.end(), {pixel + low, zero, high < 0 ? zero : pixel + high, zero});
     }
     Value zero = LLVMConstNull(LLVMTypeOf(registers_[r]));
     Value shuffled = ir.shuffle(registers_[r], zero, mask);

@@ -31,7 +31,7 @@ KernelFunction* orc_link(std::span<const std::byte> object, const std::string& s
   check(LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), buffer), "ORC");
   LLVMOrcExecutorAddress address = 0;
   check(LLVMOrcLLJITLookup(jit, &address, symbol.c_str()), "ORC");
-  return reinterpret_cast<KernelFunction*>(address);
+  return reinterpret_cast<KernelFunction*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
 }  // namespace fuseline::emit
