@@ -200,6 +200,29 @@ Value Ir::store(Value value, Value pointer, int align) {
   return inst;
 }
 
+Value Ir::rarely(Value rare, Value usual, const std::function<Value()>& general) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(builder_);
+  Value function = LLVMGetBasicBlockParent(before);
+  LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(context_, function, "rare");
+  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(context_, function, "usual");
+  Value branch = LLVMBuildCondBr(builder_, rare, slow, after);
+  LLVMTypeRef word = integer_type(32);
+  LLVMMetadataRef weights[] = {LLVMMDStringInContext2(context_, "branch_weights", 14),
+                               LLVMValueAsMetadata(integer(word, 1)),
+                               LLVMValueAsMetadata(integer(word, 2000))};
+  set_metadata(branch, "prof", LLVMMDNodeInContext2(context_, weights, 3));
+  LLVMPositionBuilderAtEnd(builder_, slow);
+  Value other = general();
+  LLVMBasicBlockRef end = LLVMGetInsertBlock(builder_);
+  LLVMBuildBr(builder_, after);
+  LLVMPositionBuilderAtEnd(builder_, after);
+  Value result = LLVMBuildPhi(builder_, LLVMTypeOf(usual), "");
+  Value values[] = {usual, other};
+  LLVMBasicBlockRef from[] = {before, end};
+  LLVMAddIncoming(result, values, from, 2);
+  return result;
+}
+
 void Ir::set_metadata(Value inst, std::string_view kind, LLVMMetadataRef node) {
   unsigned id = LLVMGetMDKindIDInContext(context_, kind.data(), static_cast<unsigned>(kind.size()));
   LLVMSetMetadata(inst, id, LLVMMetadataAsValue(context_, node));

@@ -4,6 +4,7 @@
 #include <llvm-c/Core.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,6 +73,9 @@ class Ir {
                        LLVMTypeRef access);
   Value load(LLVMTypeRef type, Value pointer, int align);
   Value store(Value value, Value pointer, int align);
+
+  // `usual`, or where `rare` (one i1) holds what `general` computes in a block of its own.
+  Value rarely(Value rare, Value usual, const std::function<Value()>& general);
 
   void set_metadata(Value inst, std::string_view kind, LLVMMetadataRef node);
   void add_attribute(Value function, unsigned index, std::string_view name);

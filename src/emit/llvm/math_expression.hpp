@@ -41,15 +41,9 @@ class Floats {
     Value args[] = {value_, m.value_, c.value_};
     return with(ir_->intrinsic("llvm.fma", {&type, 1}, args));
   }
-  // The polynomial with these coefficients, the highest power first. Horner's scheme needs the
-  // fewest registers; Estrin's has fewer dependent steps, which pays in long ones.
-  Floats horner(std::initializer_list<float> coefficients) const {
-    Floats sum = k(*coefficients.begin());
-    for (const float* c = coefficients.begin() + 1; c != coefficients.end(); ++c)
-      sum = sum.mul_add(*this, k(*c));
-    return sum;
-  }
-  Floats estrin(std::initializer_list<float> coefficients) const {
+  // The polynomial with these coefficients, the highest power first, by Estrin's scheme: few
+  // steps that depend on each other.
+  Floats polynomial(std::initializer_list<float> coefficients) const {
     std::vector<Floats> terms;
     for (const float* c = coefficients.end(); c != coefficients.begin();) terms.push_back(k(*--c));
     for (Floats power = *this; terms.size() > 1; power = power * power) {

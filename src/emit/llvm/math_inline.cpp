@@ -2,6 +2,7 @@
 // this project; each is accurate to 2^-25 of the result or better, so that rounding dominates.
 // Largest errors in ULP, with fused multiply-add, over samples of every exponent (see
 // tests/device/cpu_math_test.cpp): exp 1.0, expm1 1.4, log 1.0, log1p 1.7, tanh 2.9, erf 1.1.
+#include <bit>
 #include <limits>
 
 #include "emit/llvm/math.hpp"
@@ -33,14 +34,15 @@ Reduced reduce(Floats x) {
   return {n.mul_add(x.k(-ln2_low), rest), sum.bits()};
 }
 
-// e^rest - 1 for a reduced rest.
+// e^rest - 1 for a reduced rest: r + r^2 P(r). The square serves twice, and few steps depend on
+// each other.
 Floats expm1_of_rest(Floats r) {
-  Floats p =
-      r.horner({0x1.6a21acp-10f, 0x1.123b6ap-7f, 0x1.5558fap-5f, 0x1.555490p-3f, 0x1.fffffcp-2f});
-  return (r * r).mul_add(p, r);
+  Floats square = r * r;
+  Floats low = r.mul_add(r.k(0x1.555490p-3f), r.k(0x1.fffffcp-2f));
+  Floats high = r.mul_add(r.k(0x1.123b6ap-7f), r.k(0x1.5558fap-5f));
+  high = square.mul_add(r.k(0x1.6a21acp-10f), high);
+  return square.mul_add(square.mul_add(high, low), r);
 }
-
-Floats exp_of_rest(Floats r) { return expm1_of_rest(r) + 1.0f; }
 
 Value shift_left(Floats like, Value bits, std::uint32_t count) {
   return LLVMBuildShl(like.b(), bits, like.word(count), "");
@@ -65,8 +67,8 @@ Floats scaled(Floats value, Value shifted) {
 
 // log(m 2^e) from f = m - 1 in -0.293 ... 0.415.
 Floats log_of_parts(Floats f, Floats e) {
-  Floats p = f.estrin({-0x1.38c8a4p-4f, 0x1.056606p-3f, -0x1.0d86ecp-3f, 0x1.22d8c8p-3f,
-                       -0x1.5471fap-3f, 0x1.99a014p-3f, -0x1.000228p-2f, 0x1.555554p-2f});
+  Floats p = f.polynomial({-0x1.38c8a4p-4f, 0x1.056606p-3f, -0x1.0d86ecp-3f, 0x1.22d8c8p-3f,
+                           -0x1.5471fap-3f, 0x1.99a014p-3f, -0x1.000228p-2f, 0x1.555554p-2f});
   Floats square = f * f;
   Floats tail = (square * f).mul_add(p, e * ln2_low);
   return e.mul_add(f.k(ln2_high), square.mul_add(f.k(-0.5f), f) + tail);
@@ -96,12 +98,35 @@ Floats with_log_limits(Floats result, Floats x, float zero) {
   return x.replaced(x.below(infinity), result);
 }
 
+// Whether any lane of `words` is above `limit`, unsigned.
+Value any_above(Ir& ir, Value words, std::uint32_t limit) {
+  LLVMBuilderRef b = ir.builder();
+  // The largest of each position of a register first: one comparison for all registers.
+  int width = ir.cpu().vector_bytes() / 4, lanes = Ir::lanes_of(words);
+  for (; lanes > width && lanes % 2 == 0; lanes /= 2)
+    words = ir.binary("llvm.umax", ir.slice(words, 0, lanes / 2),
+                      ir.slice(words, lanes / 2, lanes / 2));
+  Value above = LLVMBuildICmp(b, LLVMIntUGT, words, ir.bits(LLVMTypeOf(words), limit), "");
+  if (lanes == 1) return above;
+  Value mask = LLVMBuildBitCast(b, above, ir.integer_type(lanes), "");
+  return LLVMBuildICmp(b, LLVMIntNE, mask, LLVMConstNull(ir.integer_type(lanes)), "");
+}
+
 }  // namespace
 
 Value inline_exp(Ir& ir, Value value) {
-  // Beyond these the result is infinity and 0 anyway; the clamps keep n in range.
-  Reduced r = reduce(Floats(ir, value).at_most(89.0f).at_least(-104.0f));
-  return scaled(exp_of_rest(r.rest), r.shifted).value();
+  Floats x(ir, value);
+  Reduced usual = reduce(x);
+  Floats scale = power_of_two(x, usual.shifted);
+  Floats result = expm1_of_rest(usual.rest).mul_add(scale, scale);
+  // Up to 87 argument and result are normal numbers.
+  Value magnitude = LLVMBuildAnd(x.b(), x.bits(), x.word(0x7fffffff), "");
+  Value rare = any_above(ir, magnitude, std::bit_cast<std::uint32_t>(87.0f));
+  return ir.rarely(rare, result.value(), [&] {
+    // Beyond these the result is infinity and 0 anyway; the clamps keep n in range.
+    Reduced r = reduce(x.at_most(89.0f).at_least(-104.0f));
+    return scaled(expm1_of_rest(r.rest) + 1.0f, r.shifted).value();
+  });
 }
 
 Value inline_expm1(Ir& ir, Value value) {
@@ -118,11 +143,19 @@ Value inline_expm1(Ir& ir, Value value) {
 
 Value inline_log(Ir& ir, Value value) {
   Floats x(ir, value);
-  Value subnormal = x.below(std::numeric_limits<float>::min());
-  Split parts = split(x.replaced(subnormal, x * 0x1p23f));
-  Floats exponent = x.from_integer(parts.exponent);
-  exponent = exponent.replaced(subnormal, exponent - 23.0f);
-  return with_log_limits(log_of_parts(parts.mantissa - 1.0f, exponent), x, 0).value();
+  Split usual = split(x);
+  Floats result = log_of_parts(usual.mantissa - 1.0f, x.from_integer(usual.exponent));
+  // Everything but positive normal numbers: as unsigned integers those make one range.
+  constexpr std::uint32_t smallest = 0x00800000, infinite = 0x7f800000;
+  Value distance = LLVMBuildSub(x.b(), x.bits(), x.word(smallest), "");
+  Value rare = any_above(ir, distance, infinite - smallest - 1);
+  return ir.rarely(rare, result.value(), [&] {
+    Value subnormal = x.below(std::numeric_limits<float>::min());
+    Split parts = split(x.replaced(subnormal, x * 0x1p23f));
+    Floats exponent = x.from_integer(parts.exponent);
+    exponent = exponent.replaced(subnormal, exponent - 23.0f);
+    return with_log_limits(log_of_parts(parts.mantissa - 1.0f, exponent), x, 0).value();
+  });
 }
 
 Value inline_log1p(Ir& ir, Value value) {
@@ -156,14 +189,15 @@ Value inline_tanh(Ir& ir, Value value) {
 Value inline_erf(Ir& ir, Value value) {
   Floats x(ir, value);
   Floats u = x * x;
-  Floats small = u.estrin({0x1.496a5ap-14f, -0x1.a3f710p-11f, 0x1.5405b4p-8f, -0x1.b7f90ep-6f,
-                           0x1.ce2cf8p-4f, -0x1.81273ep-2f, 0x1.06eba8p-3f});
+  Floats small = u.polynomial({0x1.496a5ap-14f, -0x1.a3f710p-11f, 0x1.5405b4p-8f, -0x1.b7f90ep-6f,
+                               0x1.ce2cf8p-4f, -0x1.81273ep-2f, 0x1.06eba8p-3f});
   small = x.mul_add(small, x);
   Floats a = x.abs().at_most(3.93f);
-  Floats g = a.estrin({0x1.86dd92p-13f, -0x1.825b00p-9f, 0x1.65cb7ap-6f, -0x1.a65344p-4f,
-                       -0x1.46baecp-1f, -0x1.2088eap+0f, -0x1.661cf0p-12f});
+  Floats g = a.polynomial({0x1.86dd92p-13f, -0x1.825b00p-9f, 0x1.65cb7ap-6f, -0x1.a65344p-4f,
+                           -0x1.46baecp-1f, -0x1.2088eap+0f, -0x1.661cf0p-12f});
   Reduced r = reduce(g);
-  Floats large = x.k(1.0f) - exp_of_rest(r.rest) * power_of_two(x, r.shifted);
+  Floats scale = power_of_two(x, r.shifted);
+  Floats large = x.k(1.0f) - expm1_of_rest(r.rest).mul_add(scale, scale);
   return small.replaced(x.abs().above(1.0f), large.copysign(x)).value();
 }
 
