@@ -181,7 +181,7 @@ class Partitioner {
     if (options_.fuse && place_as_result(root, stored, before)) return;
     Space space = space_of(root);
     for (std::size_t g = 0; options_.fuse && g < groups_.size(); ++g) {
-      if (!can_join(g, space, root, stored, before)) continue;
+      if (!can_join(g, space, stored, before)) continue;
       join(g, space, root, before);
       return;
     }
@@ -189,7 +189,7 @@ class Partitioner {
     join(groups_.size() - 1, space, root, before);
   }
 
-  bool can_join(std::size_t g, const Space& space, ValueId root, const std::set<ValueId>& stored,
+  bool can_join(std::size_t g, const Space& space, const std::set<ValueId>& stored,
                 const std::set<std::size_t>& before) const {
     const Group& group = groups_[g];
     if (group.space.dims != space.dims || group.space.unroll != space.unroll) {
@@ -204,7 +204,6 @@ class Partitioner {
       if (group_of_.at(v) == g && (is_reduction(v) || is_result(g, v))) return false;
     for (std::size_t b : before)
       if (b != g && reaches(b, g)) return false;
-    (void)root;
     return true;
   }
 

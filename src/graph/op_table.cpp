@@ -9,9 +9,8 @@
 #include "graph/structural.hpp"
 
 namespace fuseline {
-namespace {
 
-bool is_allowed(TypeRule rule, DType dtype) {
+bool accepts(TypeRule rule, DType dtype) {
   switch (rule) {
     case TypeRule::number:
       return !is_bool(dtype);
@@ -26,6 +25,8 @@ bool is_allowed(TypeRule rule, DType dtype) {
       return true;
   }
 }
+
+namespace {
 
 const char* wanted(TypeRule rule) {
   switch (rule) {
@@ -54,7 +55,7 @@ ValueType infer_elementwise(const InferContext& c, TypeRule rule) {
     } else if (in.dtype != result.dtype) {
       fail("{}: operands of types {} and {}; cast one of them", c.op,
            name_of(c.inputs[first].dtype), name_of(result.dtype));
-    } else if (!is_allowed(rule, in.dtype)) {
+    } else if (!accepts(rule, in.dtype)) {
       fail("{}: operand of type {}, it takes {}", c.op, name_of(in.dtype), wanted(rule));
     }
   }

@@ -14,6 +14,9 @@ namespace fuseline {
 enum class OpGroup : std::uint8_t { elementwise, structural, reduction };
 enum class TypeRule : std::uint8_t { number, any, real, integer, logic, compare, classify, choose };
 
+// Whether operands may have this type; of `choose` the second and third, the first is bool.
+bool accepts(TypeRule rule, DType dtype);
+
 // What a type and shape rule sees.
 struct InferContext {
   std::string_view op;

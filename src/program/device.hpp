@@ -16,7 +16,6 @@ namespace fuseline {
 // What is known of one generated kernel; read by explain and by the ledger.
 struct KernelRecord {
   std::string name;
-  std::string plan;  // how the Region was planned, one line
   bool cache_hit = false;
   double generate_ms = 0;  // Loop IR -> text or IR module
   double compile_ms = 0;   // text -> machine code (0 on a hit)

@@ -82,6 +82,7 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
 }
 
 void Program::Impl::upload_constants() {
+  auto queue = device.make_queue();
   for (const auto& kernels : regions)
     for (const RegionSource& source : kernels->region().sources) {
       const Node& node = graph.node_of(source.value);
@@ -90,10 +91,9 @@ void Program::Impl::upload_constants() {
       const Tensor& tensor = node.attributes.tensor("value");
       auto bytes = static_cast<std::size_t>(tensor.bytes());
       constants.push_back(device.allocate(std::max<std::size_t>(bytes, 1)));
-      auto queue = device.make_queue();
       queue->upload(constants.back().get(), tensor.data(), bytes);
-      queue->wait();
     }
+  queue->wait();
 }
 
 std::size_t Program::Impl::KeyHash::operator()(const std::vector<std::int64_t>& key) const {
@@ -174,6 +174,7 @@ class Borrowed {
     program_.idle.pop_back();
   }
   ~Borrowed() {
+    if (!lane_) return;  // making one failed
     // The pool must not keep its Program alive.
     lane_->program.reset();
     std::lock_guard lock(program_.mutex);

@@ -62,7 +62,6 @@ struct Instance {
   std::vector<Step> steps;
   std::vector<Shape> output_shapes;
   std::int64_t arena_bytes = 0;
-  std::int64_t live_bound = 0;
 };
 
 struct Program::Impl {

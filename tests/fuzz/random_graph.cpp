@@ -41,22 +41,9 @@ const std::vector<DType> numbers = {DType::u8,  DType::i8,  DType::u16, DType::i
                                     DType::i32, DType::u64, DType::i64, DType::f16, DType::bf16,
                                     DType::f32, DType::f64, DType::f32, DType::u8};
 
-bool accepts(TypeRule rule, DType dtype) {
-  switch (rule) {
-    case TypeRule::number:
-      return !is_bool(dtype);
-    case TypeRule::real:
-    case TypeRule::classify:
-      return is_float(dtype);
-    case TypeRule::integer:
-      return is_integer(dtype);
-    case TypeRule::logic:
-      return !is_float(dtype);
-    case TypeRule::choose:  // the first operand is the condition
-      return is_bool(dtype);
-    default:
-      return true;
-  }
+// Whether an operation may start with an operand of this type.
+bool can_begin(TypeRule rule, DType dtype) {
+  return rule == TypeRule::choose ? is_bool(dtype) : accepts(rule, dtype);
 }
 
 class Generator {
@@ -205,7 +192,7 @@ class Generator {
     for (std::size_t i = 0; i < op_table().size(); ++i) {
       const OpInfo& row = op_table()[i];
       if (row.group != OpGroup::elementwise) continue;
-      if (accepts(row.rule, x.dtype())) fitting.push_back(static_cast<OpCode>(i));
+      if (can_begin(row.rule, x.dtype())) fitting.push_back(static_cast<OpCode>(i));
     }
     OpCode op = random_.pick(fitting);
     const OpInfo& row = info(op);

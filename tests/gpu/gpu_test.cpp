@@ -13,18 +13,10 @@
 #include "graph/evaluate.hpp"
 #include "program/device_registry.hpp"
 #include "program/program_impl.hpp"
+#include "support/mask_graph.hpp"
 
 namespace fuseline {
 namespace {
-
-Graph mask_graph(int limit = 127) {
-  Graph g;
-  Value frame = g.input("frame", DType::u8, {Dim::symbol("H"), Dim::symbol("W"), 3});
-  Value mask = threshold(gray(frame), limit, 255);
-  g.output("mask", mask);
-  g.output("area", count(mask));
-  return g;
-}
 
 struct Frame {
   std::vector<std::uint8_t> pixels;

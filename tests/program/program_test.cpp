@@ -13,6 +13,7 @@
 #include "fuseline/error.hpp"
 #include "fuseline/ops.hpp"
 #include "graph/evaluate.hpp"
+#include "support/mask_graph.hpp"
 
 namespace fuseline {
 namespace {
@@ -30,15 +31,6 @@ Frame make_frame(std::int64_t height, std::int64_t width, unsigned seed = 1) {
     byte = static_cast<std::uint8_t>((seed = seed * 1664525u + 1013904223u) >> 24);
   frame.tensor = Tensor::of(frame.pixels.data(), {height, width, 3});
   return frame;
-}
-
-Graph mask_graph(int limit = 127) {
-  Graph g;
-  Value frame = g.input("frame", DType::u8, {Dim::symbol("H"), Dim::symbol("W"), 3});
-  Value mask = threshold(gray(frame), limit, 255);
-  g.output("mask", mask);
-  g.output("area", count(mask));
-  return g;
 }
 
 // A range test on hue, saturation and value, its area, and the mean brightness.

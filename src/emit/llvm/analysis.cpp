@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fuse/loop_ops.hpp"
+#include "graph/scalar.hpp"
 
 namespace fuseline::emit {
 
@@ -13,28 +14,13 @@ using loop::Op;
 
 namespace {
 
-Range range_of_type(DType t) {
-  switch (t) {
-    case DType::bool_:
-      return {0, 1};
-    case DType::u8:
-      return {0, 255};
-    case DType::i8:
-      return {-128, 127};
-    case DType::u16:
-      return {0, 65535};
-    case DType::i16:
-      return {-32768, 32767};
-    case DType::u32:
-      return {0, 0xffffffff};
-    case DType::i32:
-      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-    default:
-      return {};
-  }
-}
-
 bool narrow(DType t) { return !is_float(t) && size_of(t) <= 4; }
+
+Range range_of_type(DType t) {
+  if (!narrow(t)) return {};
+  fuseline::Range full = full_range(t);
+  return {full.low, full.high};
+}
 
 // The signed or unsigned value of the constant's bits.
 std::int64_t value_of_bits(DType t, std::uint64_t bits) {
