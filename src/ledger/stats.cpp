@@ -58,8 +58,8 @@ std::size_t index_of_rank(std::span<const std::uint32_t> counts, std::size_t ran
   return i;
 }
 
-// Medians of resamples, sorted. A resample is kept as counts over the sorted sample, so that its
-// median needs one walk and no sort.
+// Medians of resamples, in the order of their draws. A resample is kept as counts over the sorted
+// sample, so that its median needs one walk and no sort.
 std::vector<double> resampled_medians(std::span<const double> sorted, const Bootstrap& bootstrap) {
   std::size_t n = sorted.size();
   IndexSource source(bootstrap.seed, n);
@@ -72,8 +72,39 @@ std::vector<double> resampled_medians(std::span<const double> sorted, const Boot
     double high = sorted[index_of_rank(counts, n / 2)];
     median = low == high ? low : low + (high - low) / 2;
   }
-  std::sort(medians.begin(), medians.end());
   return medians;
+}
+
+void check(const Bootstrap& bootstrap) {
+  if (bootstrap.resamples < 1)
+    fail("bootstrap: {} resamples, at least 1 is needed", bootstrap.resamples);
+  if (!(bootstrap.level > 0 && bootstrap.level < 1))
+    fail("bootstrap: the level is {}, it must lie between 0 and 1", bootstrap.level);
+}
+
+// The percentile interval of what the resamples answered.
+Estimate percentile_estimate(double value, std::vector<double> answers, std::size_t n,
+                             const Bootstrap& bootstrap) {
+  std::sort(answers.begin(), answers.end());
+  double tail = (1 - bootstrap.level) / 2;
+  return {value, quantile_of_sorted(answers, tail), quantile_of_sorted(answers, 1 - tail), n};
+}
+
+double log_of_time(double time, std::size_t position) {
+  if (!(time > 0 && std::isfinite(time)))
+    fail("ratio: block {} holds the time {}; times must be positive and finite", position, time);
+  return std::log(time);
+}
+
+std::vector<double> logs_of(std::span<const double> times) {
+  std::vector<double> logs;
+  for (double time : times) logs.push_back(log_of_time(time, logs.size()));
+  return logs;
+}
+
+Estimate exponential(const Estimate& log_ratio) {
+  return {std::exp(log_ratio.value), std::exp(log_ratio.low), std::exp(log_ratio.high),
+          log_ratio.n};
 }
 
 }  // namespace
@@ -101,29 +132,48 @@ double median_absolute_deviation(std::span<const double> sample) {
 }
 
 Estimate median_interval(std::span<const double> sample, const Bootstrap& bootstrap) {
-  if (bootstrap.resamples < 1)
-    fail("bootstrap: {} resamples, at least 1 is needed", bootstrap.resamples);
-  if (!(bootstrap.level > 0 && bootstrap.level < 1))
-    fail("bootstrap: the level is {}, it must lie between 0 and 1", bootstrap.level);
+  check(bootstrap);
   std::vector<double> sorted = sorted_copy(sample);
-  std::vector<double> medians = resampled_medians(sorted, bootstrap);
-  double tail = (1 - bootstrap.level) / 2;
-  return {quantile_of_sorted(sorted, 0.5), quantile_of_sorted(medians, tail),
-          quantile_of_sorted(medians, 1 - tail), sorted.size()};
+  return percentile_estimate(quantile_of_sorted(sorted, 0.5), resampled_medians(sorted, bootstrap),
+                             sorted.size(), bootstrap);
+}
+
+Summary describe(std::span<const double> sample, const Bootstrap& bootstrap) {
+  constexpr std::size_t enough_for_p99 = 1000;
+  Summary summary;
+  summary.median = median_interval(sample, bootstrap);
+  std::vector<double> sorted = sorted_copy(sample);
+  summary.min = sorted.front();
+  summary.max = sorted.back();
+  for (double x : sorted) summary.total += x;
+  summary.mean = summary.total / static_cast<double>(sorted.size());
+  summary.p90 = quantile_of_sorted(sorted, 0.9);
+  summary.p95 = quantile_of_sorted(sorted, 0.95);
+  if (sorted.size() >= enough_for_p99) summary.p99 = quantile_of_sorted(sorted, 0.99);
+  return summary;
 }
 
 Estimate paired_ratio(std::span<const BlockPair> blocks, const Bootstrap& bootstrap) {
   std::vector<double> logs;
-  for (const BlockPair& block : blocks) {
-    for (double time : {block.numerator, block.denominator})
-      if (!(time > 0 && std::isfinite(time)))
-        fail("paired ratio: block {} holds the time {}; times must be positive and finite",
-             logs.size(), time);
-    logs.push_back(std::log(block.numerator) - std::log(block.denominator));
-  }
-  Estimate log_ratio = median_interval(logs, bootstrap);
-  return {std::exp(log_ratio.value), std::exp(log_ratio.low), std::exp(log_ratio.high),
-          log_ratio.n};
+  for (const BlockPair& block : blocks)
+    logs.push_back(log_of_time(block.numerator, logs.size()) -
+                   log_of_time(block.denominator, logs.size()));
+  return exponential(median_interval(logs, bootstrap));
+}
+
+Estimate unpaired_ratio(std::span<const double> numerator, std::span<const double> denominator,
+                        const Bootstrap& bootstrap) {
+  check(bootstrap);
+  std::vector<double> above = sorted_copy(logs_of(numerator));
+  std::vector<double> below = sorted_copy(logs_of(denominator));
+  Bootstrap other = bootstrap;
+  ++other.seed;  // the two sides are drawn independently
+  std::vector<double> differences = resampled_medians(above, bootstrap);
+  std::vector<double> medians = resampled_medians(below, other);
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= medians[i];
+  double value = quantile_of_sorted(above, 0.5) - quantile_of_sorted(below, 0.5);
+  return exponential(percentile_estimate(value, std::move(differences),
+                                         std::min(above.size(), below.size()), bootstrap));
 }
 
 }  // namespace fuseline

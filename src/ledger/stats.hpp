@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,16 @@ struct Estimate {
 // the Bootstrap" (1993), section 13.3.
 Estimate median_interval(std::span<const double> sample, const Bootstrap& bootstrap = {});
 
+// What a table shows of one sample.
+struct Summary {
+  Estimate median;
+  double min = 0, mean = 0, max = 0, total = 0;
+  double p90 = 0, p95 = 0;
+  std::optional<double> p99;  // only where at least 1000 samples can tell it
+};
+
+Summary describe(std::span<const double> sample, const Bootstrap& bootstrap = {});
+
 // One block of an interleaved A/B measurement: the time of each side, measured next to each other.
 struct BlockPair {
   double numerator = 0;
@@ -52,5 +63,10 @@ struct BlockPair {
 // and the logarithm makes A/B and B/A reciprocal. Throws Error for times that are not positive
 // and finite.
 Estimate paired_ratio(std::span<const BlockPair> blocks, const Bootstrap& bootstrap = {});
+
+// median(numerator) / median(denominator) of samples that were not paired, each resampled on its
+// own. Throws Error as paired_ratio does.
+Estimate unpaired_ratio(std::span<const double> numerator, std::span<const double> denominator,
+                        const Bootstrap& bootstrap = {});
 
 }  // namespace fuseline
