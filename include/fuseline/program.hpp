@@ -29,6 +29,7 @@ struct CompileOptions {
   bool fusion = true;           // false: one kernel an operation, for comparison
   bool parity = false;          // f16 and bf16 rounded at every value, as evaluate does
   Record record = Record::automatic;
+  bool deterministic = false;                // nothing is chosen by measurement
   std::vector<std::string> disabled_passes;  // names as in docs/architecture.md
 };
 
@@ -55,6 +56,7 @@ struct ProgramStats {
 
 class Program;
 class Device;
+struct Choices;
 
 // Runs a Program's Instances one after the other; owns their working memory. One thread at a time;
 // make one Lane for each thread. Keeps its Program alive.
@@ -68,6 +70,11 @@ class Lane {
   // All inputs and outputs by name; outputs are dense tensors of the right shape that the caller
   // owns, and overlap neither each other nor an input. Returns when the outputs are written.
   void run(const TensorMap& inputs, const TensorMap& outputs);
+  // The same on a CUDA stream of the caller (CUstream, cudaStream_t), in order with what else is
+  // enqueued there; returns without waiting. Host memory must stay as it is, and the Lane alive,
+  // until the work is done. One stream at a time: the Lane's runs share its working memory.
+  // A stream that is being captured gets the launches, as long as the size has run before.
+  void enqueue(const TensorMap& inputs, const TensorMap& outputs, void* stream);
   // Reports every kernel from now on; nullptr ends it.
   void set_observer(Observer* observer);
 
@@ -97,7 +104,7 @@ class Program {
   std::string_view device() const;
 
  private:
-  friend Program compile_on(Device&, const Graph&, const CompileOptions&);
+  friend Program compile_on(Device&, const Graph&, const CompileOptions&, Choices);
   explicit Program(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -84,6 +84,13 @@ Store& Store::user() {
   return store;
 }
 
+Store& Store::choices() {
+  constexpr std::uint64_t budget = 16 << 20;
+  const Stats code = user().stats();
+  static Store store(code.path.empty() ? code.path : code.path / "choices", budget, code.why_off);
+  return store;
+}
+
 void Store::note_trouble(const std::string& what) {
   if (trouble_told_.exchange(true))
     log_debug("code cache: {}", what);

@@ -55,6 +55,8 @@ class Store {
 
   // The one of this user, where the environment variables say (base/env.def).
   static Store& user();
+  // Measured choices, beside it: what was chosen and what the others took.
+  static Store& choices();
 
   std::optional<std::vector<std::byte>> load(const Key& key);
   void publish(const Key& key, std::span<const std::byte> payload);

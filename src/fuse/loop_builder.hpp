@@ -24,6 +24,7 @@ class Builder {
   Id param(int position);
   Id block_id() { return emit({.op = Op::block_id, .type = {DType::i64, 1}}); }
   Id block_count() { return emit({.op = Op::block_count, .type = {DType::i64, 1}}); }
+  Id thread_count() { return emit({.op = Op::thread_count, .type = {DType::i32, 1}}); }
   Id thread_id() { return emit({.op = Op::thread_id, .type = {DType::i32, 1}}); }
 
   Id compute(Intrinsic fn, std::initializer_list<Id> args);

@@ -118,7 +118,7 @@ class Verifier {
       control(inst);
     else if (inst.op >= Op::barrier)
       threads(inst);
-    else if (inst.op <= Op::thread_id)
+    else if (inst.op <= Op::thread_count)
       source(inst);
     else
       arithmetic(inst);
@@ -151,7 +151,8 @@ class Verifier {
         check(t == Type{kernel_.params[inst.imm].dtype, 1}, "the parameter has another type");
         break;
       case Op::thread_id:
-        check(t == Type{DType::i32, 1}, "thread_id is i32");
+      case Op::thread_count:
+        check(t == Type{DType::i32, 1}, "thread_id and thread_count are i32");
         break;
       default:
         check(t == Type{DType::i64, 1}, "block_id and block_count are i64");

@@ -32,7 +32,8 @@ enum class Op : std::uint8_t {
   param,         // imm: position in Kernel::params
   block_id,      // i64
   block_count,   // i64: blocks in this launch
-  thread_id,     // i32: 0 <= thread_id < Kernel::threads
+  thread_id,     // i32: 0 <= thread_id < thread_count
+  thread_count,  // i32: threads a block of this launch, a multiple of 32 up to Kernel::threads
   compute,       // fn(args...): see intrinsics.def. Here: integer divisors are never 0 and never
                  // overflow, shift counts are below the width (the builder has guarded them)
   select,        // args: condition (bool, same lanes), if true, if false
@@ -109,7 +110,7 @@ struct Kernel {
   std::string name;             // a C identifier
   std::vector<Buffer> buffers;  // global ones become pointer arguments, in this order
   std::vector<Param> params;    // scalar arguments behind the pointers
-  int threads = 1;              // a block; a multiple of 32 when above 1
+  int threads = 1;              // a block at most; a multiple of 32 when above 1
   Block body;
   Id values = 0;  // ids used: 0 .. values - 1
 };

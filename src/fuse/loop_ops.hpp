@@ -9,12 +9,12 @@ namespace fuseline::loop {
 
 constexpr std::string_view op_name(Op op) {
   constexpr std::string_view names[] = {
-      "constant",     "param",       "block_id",     "block_count",  "thread_id", "compute",
-      "select",       "cast",        "bitcast",      "round_to",     "splat",     "ramp",
-      "reduce_lanes", "count_lanes", "load",         "load_group",   "gather",    "store",
-      "store_group",  "scatter",     "var",          "get",          "set",       "for_range",
-      "if_then",      "barrier",     "shuffle_down", "ballot_count", "warp_sum",  "atomic_add",
-      "fence"};
+      "constant",   "param",        "block_id",    "block_count",  "thread_id",    "thread_count",
+      "compute",    "select",       "cast",        "bitcast",      "round_to",     "splat",
+      "ramp",       "reduce_lanes", "count_lanes", "load",         "load_group",   "gather",
+      "store",      "store_group",  "scatter",     "var",          "get",          "set",
+      "for_range",  "if_then",      "barrier",     "shuffle_down", "ballot_count", "warp_sum",
+      "atomic_add", "fence"};
   static_assert(std::size(names) == static_cast<std::size_t>(Op::fence) + 1);
   return names[static_cast<std::size_t>(op)];
 }

@@ -19,6 +19,7 @@ class Analysis {
       : kernel_(kernel),
         spread_(kernel.values, Spread::none),
         thread_id_(kernel.values),
+        thread_count_(kernel.values),
         constant_(kernel.values, -1) {}
 
   std::string run() {
@@ -44,7 +45,9 @@ class Analysis {
     return all;
   }
 
-  bool whole_warps(Id id) const { return constant_[id] > 0 && constant_[id] % 32 == 0; }
+  bool whole_warps(Id id) const {
+    return thread_count_[id] || (constant_[id] > 0 && constant_[id] % 32 == 0);
+  }
 
   // thread / 32k, thread >> 5+, thread < 32k and thread >= 32k are equal within a warp.
   bool warp_wide(const Inst& inst) const {
@@ -83,6 +86,7 @@ class Analysis {
     if (inst.op == Op::constant && is_integer(inst.type.dtype) && inst.imm <= 1024)
       constant_[inst.result] = static_cast<int>(inst.imm);
     if (inst.op == Op::thread_id) thread_id_[inst.result] = true;
+    if (inst.op == Op::thread_count) thread_count_[inst.result] = true;
     bool copies =
         inst.op == Op::cast && is_integer(inst.type.dtype) && size_of(inst.type.dtype) >= 4;
     if (copies && thread_id_[inst.args[0]]) thread_id_[inst.result] = true;
@@ -117,7 +121,7 @@ class Analysis {
 
   const Kernel& kernel_;
   std::vector<Spread> spread_;
-  std::vector<bool> thread_id_;
+  std::vector<bool> thread_id_, thread_count_;
   std::vector<int> constant_;
   bool changed_ = false;
   std::string fault_;

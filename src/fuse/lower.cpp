@@ -18,7 +18,7 @@ class Lowering {
   Lowering(const KernelPlan& plan, std::string name, std::vector<ParamArgument> params)
       : plan_(plan), region_(*plan.region), builder_(lowered_.kernel) {
     lowered_.kernel.name = std::move(name);
-    lowered_.kernel.threads = plan.target.block_threads;
+    lowered_.kernel.threads = most_threads(plan);
     lowered_.params = std::move(params);
   }
 
@@ -280,11 +280,12 @@ class Lowering {
 
   // ---- CUDA: a thread has one group of lanes
 
+  Id thread_index() { return builder_.cast(s_->index_type(), builder_.thread_id()); }
+  Id thread_count() { return builder_.cast(s_->index_type(), builder_.thread_count()); }
+
   Id global_thread() {
-    Id threads = builder_.integer(DType::i64, lowered_.kernel.threads);
-    Id first = builder_.mul(builder_.block_id(), threads);
-    return builder_.cast(s_->index_type(),
-                         builder_.add(first, builder_.cast(DType::i64, builder_.thread_id())));
+    Id block = builder_.cast(s_->index_type(), builder_.block_id());
+    return builder_.add(builder_.mul(block, thread_count()), thread_index());
   }
 
   // The lanes at `start`, or what is left of them one by one.
@@ -319,15 +320,23 @@ class Lowering {
 
   void flat_gpu() {
     r_->begin_block();
-    Id thread = global_thread();
     Id total = s_->size(Dim::symbol("$rows") * Dim::symbol("$groups"));
-    builder_.if_then(builder_.lt(thread, total), [&] {
+    auto group = [&](Id position) {
       s_->enter();
-      Id start = locate(0, last_axis(), thread);
+      Id start = locate(0, last_axis(), position);
       hoist_row();
       group_of_lanes(last_axis(), start);
       s_->leave();
-    });
+    };
+    if (region_.reductions.empty()) {
+      Id thread = global_thread();
+      builder_.if_then(builder_.lt(thread, total), [&] { group(thread); });
+      return;
+    }
+    Id share = builder_.mul(thread_count(), s_->size(Dim::symbol("$thread_groups")));
+    Id first = builder_.mul(builder_.cast(s_->index_type(), builder_.block_id()), share);
+    Id end = builder_.min(builder_.add(first, share), total);
+    builder_.for_range(builder_.add(first, thread_index()), end, thread_count(), group);
     r_->end_block([&] { store_results(); });
   }
 
@@ -336,8 +345,7 @@ class Lowering {
     set_coordinates(0, kept, builder_.cast(s_->index_type(), builder_.block_id()));
     r_->begin_row();
     Id total = s_->size(Dim::symbol("$rows") * Dim::symbol("$groups"));
-    Id thread = builder_.cast(s_->index_type(), builder_.thread_id());
-    builder_.for_range(thread, total, index(lowered_.kernel.threads), [&](Id position) {
+    builder_.for_range(thread_index(), total, thread_count(), [&](Id position) {
       s_->enter();
       Id start = locate(kept, last_axis(), position);
       hoist_row();

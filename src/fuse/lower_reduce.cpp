@@ -78,7 +78,7 @@ void ReductionLowering::add_partials() {
 }
 
 void ReductionLowering::add_shared() {
-  int warps = plan_.target.block_threads / warp_size;
+  int warps = lowered_.kernel.threads / warp_size;
   auto shared = [&](std::string name, DType dtype, int elements) {
     return static_cast<Id>(
         builder_.add_buffer({std::move(name), dtype, true, loop::Space::shared, elements}));
@@ -242,7 +242,7 @@ ReductionLowering::Pair ReductionLowering::across_block(std::size_t position, Pa
   // The first warp combines the warps' values; the others are done.
   Pair result{builder_.var(pair.value), r.with_index ? builder_.var(pair.index) : no_id};
   builder_.if_then(builder_.lt(thread, integer(warp_size)), [&] {
-    Id used = builder_.lt(thread, integer(plan_.target.block_threads / warp_size));
+    Id used = builder_.lt(thread, builder_.div(builder_.thread_count(), integer(warp_size)));
     Id from = builder_.select(used, thread, integer(0));
     Id value = builder_.load(static_cast<int>(shared.value), from);
     Pair sums{builder_.select(used, value, identity(r, dtype, 1)), no_id};
@@ -290,7 +290,8 @@ std::vector<ReductionLowering::Pair> ReductionLowering::combine_partials() {
                       r.with_index ? builder_.var(builder_.integer(DType::i64, 0)) : no_id});
   Id zero = builder_.integer(DType::i64, 0);
   Id first = gpu() ? builder_.cast(DType::i64, builder_.thread_id()) : zero;
-  Id step = builder_.integer(DType::i64, lowered_.kernel.threads);
+  Id step =
+      gpu() ? builder_.cast(DType::i64, builder_.thread_count()) : builder_.integer(DType::i64, 1);
   builder_.for_range(first, builder_.block_count(), step, [&](Id block) {
     for (std::size_t i = 0; i < totals.size(); ++i) {
       const RegionReduction& r = region_.reductions[i];

@@ -336,83 +336,14 @@ std::string KernelPlan::describe() const {
   for (std::size_t i = 0; i < axes.size(); ++i)
     text += fmt::format("{}{}{}", i ? ", " : "", axes[i].extent.to_string(),
                         axes[i].reduced ? " reduced" : "");
-  text += fmt::format("], {} lanes, {}-bit index, {} threads a block", lanes,
-                      guards.index32 ? 32 : 64, target.block_threads);
+  text += fmt::format("], {} lanes, {}-bit index, up to {} threads a block", lanes,
+                      guards.index32 ? 32 : 64, most_threads(*this));
   if (region->unroll > 1) text += fmt::format(", {} channels written out", region->unroll);
   if (guards.aligned) text += ", 16-byte aligned";
   for (std::size_t i = 0; i < guards.sources.size(); ++i)
     if (guards.sources[i].dense_tail != static_cast<int>(region->sources[i].dims.size()))
       text += fmt::format(", source {} with pitch", i);
   return text;
-}
-
-namespace {
-
-// Elements that one block of a CPU works on: large enough to hide its start, small enough for the
-// second-level cache and for an even split over threads.
-constexpr std::int64_t block_elements = 32768;
-
-std::int64_t ceil_div_value(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::int64_t extent_product(const KernelPlan& plan, int first, int last, const DimBindings& sizes) {
-  std::int64_t count = 1;
-  for (int k = first; k < last; ++k)
-    count *= plan.axes[static_cast<std::size_t>(k)].extent.evaluate(sizes);
-  return count;
-}
-
-std::int64_t blocks_cpu(const KernelPlan& plan, DimBindings& sizes) {
-  int count = static_cast<int>(plan.axes.size()), kept = plan.kept_axes();
-  std::int64_t row_work = 1;  // elements behind one step of the inner axis
-  int inner_axis = plan.vector_axis();
-  if (plan.strategy == Strategy::row) {
-    std::int64_t rows = extent_product(plan, 0, kept, sizes);
-    row_work = std::max<std::int64_t>(1, extent_product(plan, kept, count, sizes));
-    std::int64_t chunk = std::max<std::int64_t>(1, block_elements / row_work);
-    sizes["$rows"] = rows;
-    sizes["$row_chunk"] = chunk;
-    return ceil_div_value(rows, chunk);
-  }
-  if (plan.strategy == Strategy::column)
-    row_work = std::max<std::int64_t>(1, extent_product(plan, kept, count, sizes));
-  std::int64_t rows = extent_product(plan, 0, inner_axis, sizes);
-  std::int64_t inner = plan.axes[static_cast<std::size_t>(inner_axis)].extent.evaluate(sizes);
-  std::int64_t budget = std::max<std::int64_t>(plan.lanes, block_elements / row_work);
-  std::int64_t inner_chunk = std::min(inner, budget / plan.lanes * plan.lanes);
-  if (inner_chunk < 1) inner_chunk = 1;
-  std::int64_t row_chunk = std::max<std::int64_t>(1, budget / std::max<std::int64_t>(inner, 1));
-  std::int64_t inner_chunks = std::max<std::int64_t>(1, ceil_div_value(inner, inner_chunk));
-  sizes["$rows"] = rows;
-  sizes["$row_chunk"] = row_chunk;
-  sizes["$inner_chunk"] = inner_chunk;
-  sizes["$inner_chunks"] = inner_chunks;
-  return ceil_div_value(rows, row_chunk) * inner_chunks;
-}
-
-std::int64_t blocks_cuda(const KernelPlan& plan, DimBindings& sizes) {
-  int count = static_cast<int>(plan.axes.size()), kept = plan.kept_axes();
-  if (plan.strategy == Strategy::row) {
-    std::int64_t inner = plan.axes.back().extent.evaluate(sizes);
-    sizes["$groups"] = ceil_div_value(inner, plan.lanes);
-    sizes["$rows"] = extent_product(plan, kept, count - 1, sizes);
-    return extent_product(plan, 0, kept, sizes);
-  }
-  int inner_axis = plan.vector_axis();
-  std::int64_t rows = extent_product(plan, 0, inner_axis, sizes);
-  std::int64_t inner = plan.axes[static_cast<std::size_t>(inner_axis)].extent.evaluate(sizes);
-  sizes["$rows"] = rows;
-  sizes["$groups"] = ceil_div_value(inner, plan.lanes);
-  return ceil_div_value(rows * sizes["$groups"], plan.target.block_threads);
-}
-
-}  // namespace
-
-std::int64_t launch_blocks(const KernelPlan& plan, DimBindings& sizes) {
-  std::int64_t blocks =
-      plan.target.kind == DeviceKind::cuda ? blocks_cuda(plan, sizes) : blocks_cpu(plan, sizes);
-  // A reduction of no elements still writes its identity.
-  bool whole = plan.strategy == Strategy::flat && !plan.region->reductions.empty();
-  return whole ? std::max<std::int64_t>(1, blocks) : blocks;
 }
 
 }  // namespace fuseline

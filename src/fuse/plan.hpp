@@ -71,8 +71,22 @@ struct KernelPlan {
 
 KernelPlan make_plan(const Region& region, const PlanGuards& guards, const Target& target);
 
+// Threads of a CUDA block, and how many groups of lanes each of them takes one after the other.
+// Part of the launch, not of the kernel: one kernel serves all shapes.
+struct LaunchShape {
+  int threads = 1;
+  int groups = 1;
+  auto operator<=>(const LaunchShape&) const = default;
+};
+
+// Threads that the kernel is compiled for: no shape has more.
+int most_threads(const KernelPlan& plan);
+// The shapes worth measuring, first the one to take unmeasured. Only one where results depend on
+// it: float sums and products are combined in the order of the threads.
+std::vector<LaunchShape> launch_shapes(const KernelPlan& plan, const DimBindings& sizes);
+
 // Launch geometry for concrete sizes: the block count, and values for the plan's own symbols
 // ("$row_chunk" and the like), which are added to `sizes`.
-std::int64_t launch_blocks(const KernelPlan& plan, DimBindings& sizes);
+std::int64_t launch_blocks(const KernelPlan& plan, LaunchShape shape, DimBindings& sizes);
 
 }  // namespace fuseline

@@ -36,11 +36,21 @@ struct Launch {
   std::span<const std::int64_t> bytes;    // of each buffer from its pointer on, for checks
   std::span<const std::uint64_t> params;  // 8 bytes each
   std::int64_t blocks = 0;                // 0 launches nothing
+  int threads = 0;                        // a block; CPUs do not ask
 };
 
 class Recording {
  public:
   virtual ~Recording() = default;
+};
+
+// Memory that grows. What stood in it is lost when it does.
+class Arena {
+ public:
+  virtual ~Arena() = default;
+  // At least this many bytes, 256-byte aligned; smaller wishes change nothing. CUDA reserves the
+  // address space once, so the address stays and recordings that hold it stay right.
+  virtual void* grow(std::size_t bytes) = 0;
 };
 
 // Work in order. Launches may return before the work is done; wait() returns when all is done and
@@ -54,11 +64,17 @@ class Queue {
   virtual void upload(void* to, const void* host, std::size_t bytes) = 0;      // from host memory
   virtual void download(void* host, const void* from, std::size_t bytes) = 0;  // to host memory
   virtual void wait() = 0;
+  // A failure that no later call recovers from, such as an illegal address: its text, else empty.
+  virtual std::string lost() { return {}; }
+  // Work goes to this stream of the caller from now on; nullptr: to the queue's own.
+  virtual void use_stream(void*) {}
+  // Whether the stream is being captured by the caller: then nothing may allocate or wait.
+  virtual bool is_captured() { return false; }
   // Why nothing is recorded on this device; empty where recording works.
   virtual std::string record_refusal() const = 0;
   virtual void begin_record() = 0;
   virtual std::unique_ptr<Recording> end_record() = 0;
-  virtual void cancel_record() = 0;  // forgets what was noted since begin_record
+  virtual void cancel_record() = 0;  // forgets what was noted since begin_record or begin_patch
   // The same calls in the same order as when it was recorded, with other addresses.
   virtual void begin_patch(Recording& recording) = 0;
   virtual void end_patch() = 0;
@@ -70,6 +86,8 @@ class Device {
   virtual ~Device() = default;
   virtual DeviceId id() const = 0;
   virtual const Target& target() const = 0;
+  // What times depend on besides the kernel: the device, its driver and compiler.
+  virtual std::string identity() const = 0;
   // Thread-safe. From the disk cache where possible.
   virtual std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) = 0;
   // The generated text (LLVM IR or CUDA C), made when asked for.
@@ -77,6 +95,7 @@ class Device {
   virtual std::unique_ptr<Queue> make_queue() = 0;
   // Device memory, 256-byte aligned, uninitialised; freed with the last reference.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
+  virtual std::unique_ptr<Arena> make_arena() = 0;
 };
 
 // The one C function of a back-end library. `abi` must equal device_abi; on failure it returns

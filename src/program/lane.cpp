@@ -1,6 +1,7 @@
 // Lane: working memory, and the caller's tensors as the device sees them.
 #include <algorithm>
 
+#include "base/env.hpp"
 #include "base/fail.hpp"
 #include "program/program_impl.hpp"
 
@@ -75,7 +76,14 @@ Reach reach_of(const Tensor& tensor) {
 }
 
 Lane::Impl::Impl(std::shared_ptr<Program::Impl> owner) : program(std::move(owner)) {
+  if (auto check = env(EnvVar::check)) {
+    if (*check != "each")
+      fail("{}: \"{}\" is not known; the one check is each", name_of(EnvVar::check), *check);
+    check_each_ = true;
+  }
   queue_ = program->device.make_queue();
+  arena_ = program->device.make_arena();
+  staging_ = program->device.make_arena();
   std::size_t bytes = std::max<std::size_t>(1, program->regions.size()) * ticket_stride;
   tickets_ = program->device.allocate(bytes);
   dummy_ = program->device.allocate(dummy_bytes);
@@ -84,13 +92,22 @@ Lane::Impl::Impl(std::shared_ptr<Program::Impl> owner) : program(std::move(owner
   queue_->wait();
 }
 
+// Recordings hold addresses: they go when the memory moves.
+void Lane::Impl::reserve(Arena& arena, void*& base, std::int64_t& bytes, std::int64_t wanted) {
+  if (wanted <= bytes) return;
+  if (captured_)
+    fail_device("this size needs more working memory; run it once before the stream is captured");
+  queue_->wait();  // work on an earlier stream may still use what is mapped
+  void* before = base;
+  base = nullptr;
+  bytes = 0;
+  base = arena.grow(static_cast<std::size_t>(wanted));
+  bytes = wanted;
+  if (base != before) states_.clear();
+}
+
 void Lane::Impl::prepare(const Instance& instance) {
-  if (instance.arena_bytes <= arena_bytes_) return;
-  states_.clear();  // recordings hold addresses of the old arena
-  arena_.reset();
-  arena_bytes_ = 0;
-  arena_ = program->device.allocate(static_cast<std::size_t>(instance.arena_bytes));
-  arena_bytes_ = instance.arena_bytes;
+  reserve(*arena_, arena_base_, arena_bytes_, instance.arena_bytes);
   std::lock_guard lock(program->mutex);
   program->arena_bytes = std::max(program->arena_bytes, static_cast<std::size_t>(arena_bytes_));
 }
@@ -134,14 +151,8 @@ void Lane::Impl::place_externals(const TensorMap& inputs, const TensorMap& outpu
     const std::string& name = program->graph.outputs()[i].name;
     place(named(outputs, name, "output"), name, outputs_[i], staged);
   }
-  if (staged > staging_bytes_) {
-    states_.clear();
-    staging_.reset();
-    staging_bytes_ = 0;
-    staging_ = program->device.allocate(static_cast<std::size_t>(staged));
-    staging_bytes_ = staged;
-  }
-  auto base = reinterpret_cast<std::uintptr_t>(staging_.get());
+  reserve(*staging_, staging_base_, staging_bytes_, staged);
+  auto base = reinterpret_cast<std::uintptr_t>(staging_base_);
   for (std::vector<External>* externals : {&inputs_, &outputs_})
     for (External& external : *externals) {
       if (!external.host) continue;
@@ -170,7 +181,7 @@ void Lane::Impl::bind(const Step& step) {
         take(outputs_[place.index]);
         break;
       case Place::Kind::arena:
-        pointer = bytes > 0 ? static_cast<char*>(arena_.get()) + place.offset : dummy_.get();
+        pointer = bytes > 0 ? static_cast<char*>(arena_base_) + place.offset : dummy_.get();
         if (bytes == 0) bytes = static_cast<std::int64_t>(dummy_bytes);
         break;
       case Place::Kind::constant:
@@ -185,12 +196,68 @@ void Lane::Impl::bind(const Step& step) {
   }
 }
 
-void Lane::Impl::run(const TensorMap& inputs, const TensorMap& outputs) {
-  auto instance = program->instance(inputs, all_aligned(outputs));
-  check_outputs(*program, *instance, inputs, outputs);
-  prepare(*instance);
+void Lane::Impl::submit(const TensorMap& inputs, const TensorMap& outputs) {
+  bool aligned = all_aligned(outputs);
+  running_ =
+      captured_ ? program->known_instance(inputs, aligned) : program->instance(inputs, aligned);
+  if (!running_) fail("a size that has not run yet; run it once before the stream is captured");
+  check_outputs(*program, *running_, inputs, outputs);
+  prepare(*running_);
   place_externals(inputs, outputs);
-  execute(instance);
+  execute(running_);
+}
+
+std::string Lane::Impl::suspects() const {
+  if (checked_) return "kernel " + checked_->kernel->lowered.kernel.name;
+  if (!running_ || running_->steps.empty()) return "its copies";
+  if (running_->steps.size() == 1)
+    return "kernel " + running_->steps[0].kernel->lowered.kernel.name;
+  return fmt::format("one of its {} kernels ({}=each tells which)", running_->steps.size(),
+                     name_of(EnvVar::check));
+}
+
+// What the device does not recover from ends the Program: no result and no time after it.
+template <class Work>
+void Lane::Impl::guarded(Work&& work) {
+  program->refuse_if_lost();
+  ++runs_;
+  running_.reset();
+  checked_ = nullptr;
+  try {
+    work();
+  } catch (const Error& error) {
+    std::string why = error.kind() == ErrorKind::device ? queue_->lost() : std::string();
+    if (why.empty()) throw;
+    std::string what = fmt::format("run {} failed on {} in {}: {}; start a new process", runs_,
+                                   program->device.target().name, suspects(), why);
+    program->lose(what);
+    fail_device("{}", what);
+  }
+}
+
+void Lane::Impl::run(const TensorMap& inputs, const TensorMap& outputs) {
+  guarded([&] {
+    submit(inputs, outputs);
+    queue_->wait();
+  });
+}
+
+void Lane::Impl::enqueue(const TensorMap& inputs, const TensorMap& outputs, void* stream) {
+  if (program->device.id().kind != DeviceKind::cuda)
+    fail("enqueue: the Program runs on {}, streams are CUDA's", program->device.target().name);
+  if (!stream) fail("enqueue: no stream; the default stream of CUDA is CU_STREAM_LEGACY");
+  struct OwnStreamAgain {
+    Impl& lane;
+    ~OwnStreamAgain() {
+      lane.queue_->use_stream(nullptr);
+      lane.captured_ = false;
+    }
+  } at_end{*this};
+  guarded([&] {
+    queue_->use_stream(stream);
+    captured_ = queue_->is_captured();
+    submit(inputs, outputs);
+  });
 }
 
 Lane::Lane(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -198,6 +265,9 @@ Lane::~Lane() = default;
 Lane::Lane(Lane&&) noexcept = default;
 Lane& Lane::operator=(Lane&&) noexcept = default;
 void Lane::run(const TensorMap& inputs, const TensorMap& outputs) { impl_->run(inputs, outputs); }
+void Lane::enqueue(const TensorMap& inputs, const TensorMap& outputs, void* stream) {
+  impl_->enqueue(inputs, outputs, stream);
+}
 void Lane::set_observer(Observer* observer) { impl_->observer = observer; }
 
 }  // namespace fuseline

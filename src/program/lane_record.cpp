@@ -1,4 +1,6 @@
 // Lane: launching a run step by step, or recorded: cold -> warm -> recorded -> disabled(reason).
+#include <algorithm>
+
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "program/program_impl.hpp"
@@ -7,15 +9,19 @@ namespace fuseline {
 
 void Lane::Impl::launch(const Step& step) {
   bind(step);
-  Launch launch{step.kernel->compiled.get(), pointers_, bytes_, step.params, step.blocks};
-  if (!observer) {
+  Launch launch{step.kernel->compiled.get(), pointers_, bytes_, step.params, step.blocks,
+                step.shape.threads};
+  if (!observer && !check_each_) {
     queue_->launch(launch);
     return;
   }
+  checked_ = &step;
   auto begin = Observer::Clock::now();
   queue_->launch(launch);
   queue_->wait();
-  observer->on_kernel(step.kernel->lowered.kernel.name, begin, Observer::Clock::now());
+  checked_ = nullptr;
+  if (observer)
+    observer->on_kernel(step.kernel->lowered.kernel.name, begin, Observer::Clock::now());
 }
 
 // Everything of one run, in order. Between begin_record and end_record it is noted instead of done.
@@ -47,7 +53,7 @@ RecordState& Lane::Impl::state_of(const std::shared_ptr<const Instance>& instanc
       return states_.front();
     }
   states_.push_front({instance});
-  if (states_.size() > max_recordings) states_.pop_back();
+  if (states_.size() > max_states) states_.pop_back();
   return states_.front();
 }
 
@@ -61,45 +67,54 @@ std::vector<const void*> Lane::Impl::addresses() const {
   return all;
 }
 
-void Lane::Impl::record(RecordState& state) {
-  queue_->begin_record();
+void Lane::Impl::patch(BoundRecording& bound, const Instance& instance,
+                       std::vector<const void*> addresses) {
+  queue_->begin_patch(*bound.recording);
+  schedule(instance);
+  queue_->end_patch();
+  bound.addresses = std::move(addresses);
+}
+
+// The recording for the addresses of this run; nullptr where recording failed, now or before.
+Recording* Lane::Impl::recording_for(RecordState& state) {
+  if (!state.disabled.empty()) return nullptr;
+  std::list<BoundRecording>& all = state.recordings;
+  std::vector<const void*> now = addresses();
+  auto known = std::find_if(all.begin(), all.end(),
+                            [&](const auto& bound) { return bound.addresses == now; });
   try {
-    schedule(*state.instance);
-    state.recording = queue_->end_record();
-    state.addresses = addresses();
+    if (known == all.end() && all.size() < max_recordings) {
+      queue_->begin_record();
+      schedule(*state.instance);
+      known = all.insert(all.begin(), {std::move(now), queue_->end_record()});
+    } else if (known == all.end()) {
+      known = std::prev(all.end());
+      patch(*known, *state.instance, std::move(now));
+    }
+    all.splice(all.begin(), all, known);
+    return known->recording.get();
   } catch (const Error& error) {
     queue_->cancel_record();
+    if (!queue_->lost().empty()) throw;
+    all.clear();
     state.disabled = error.what();
     log_warn("a recording failed, its size runs launch by launch: {}", state.disabled);
+    return nullptr;
   }
 }
 
 void Lane::Impl::execute(const std::shared_ptr<const Instance>& instance) {
   Record mode = program->options.record;
-  bool recordable = !observer && mode != Record::off && queue_->record_refusal().empty();
-  if (!recordable) {
-    schedule(*instance);
-    queue_->wait();
-    return;
-  }
+  bool recordable = !observer && !check_each_ && !captured_ && mode != Record::off &&
+                    queue_->record_refusal().empty();
+  if (!recordable) return schedule(*instance);
   RecordState& state = state_of(instance);
   bool wanted = state.runs++ > 0 || mode == Record::on;
-  if (wanted && !state.recording && state.disabled.empty()) {
-    record(state);
-  } else if (state.recording) {
-    std::vector<const void*> now = addresses();
-    if (now != state.addresses) {
-      queue_->begin_patch(*state.recording);
-      schedule(*instance);
-      queue_->end_patch();
-      state.addresses = std::move(now);
-    }
-  }
-  if (state.recording)
-    queue_->replay(*state.recording);
+  Recording* recording = wanted ? recording_for(state) : nullptr;
+  if (recording)
+    queue_->replay(*recording);
   else
     schedule(*instance);
-  queue_->wait();
 }
 
 }  // namespace fuseline

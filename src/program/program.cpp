@@ -61,8 +61,13 @@ PlanGuards dense_guards(const Region& region) {
 
 }  // namespace
 
-Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on)
-    : graph(run_passes(source, given.disabled_passes)), options(given), device(on) {
+Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen)
+    : graph(run_passes(source, given.disabled_passes)),
+      options(given),
+      choices(std::move(chosen)),
+      device(on) {
+  if (options.deterministic && !choices.shape)
+    choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
   check_supported(graph);
   PartitionOptions how{options.fusion, options.parity};
   std::set<std::string> names;
@@ -138,16 +143,33 @@ std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs,
   return key;
 }
 
+std::shared_ptr<const Instance> Program::Impl::find(const std::vector<std::int64_t>& key) {
+  std::lock_guard lock(mutex);
+  auto found = instances_.find(key);
+  if (key.empty() || found == instances_.end()) return nullptr;
+  recent_.splice(recent_.begin(), recent_, found->second);
+  return found->second->second;
+}
+
+std::shared_ptr<const Instance> Program::Impl::known_instance(const TensorMap& inputs,
+                                                              bool outputs_aligned) {
+  return find(key_of(inputs, outputs_aligned));
+}
+
+void Program::Impl::lose(const std::string& why) {
+  std::lock_guard guard(mutex);
+  if (lost.empty()) lost = why;
+}
+
+void Program::Impl::refuse_if_lost() {
+  std::lock_guard guard(mutex);
+  if (!lost.empty()) fail_device("this Program cannot run any more: {}", lost);
+}
+
 std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs,
                                                         bool outputs_aligned) {
   std::vector<std::int64_t> key = key_of(inputs, outputs_aligned);
-  if (!key.empty()) {
-    std::lock_guard lock(mutex);
-    if (auto found = instances_.find(key); found != instances_.end()) {
-      recent_.splice(recent_.begin(), recent_, found->second);
-      return found->second->second;
-    }
-  }
+  if (auto found = find(key)) return found;
   // Outside the lock: compiling one size must not stop the others from running.
   std::shared_ptr<const Instance> made = make_instance(*this, inputs, outputs_aligned);
   if (key.empty()) return made;
@@ -260,9 +282,10 @@ ProgramStats Program::stats() const {
 const Graph& Program::graph() const { return impl_->graph; }
 std::string_view Program::device() const { return impl_->device.target().name; }
 
-Program compile_on(Device& device, const Graph& graph, const CompileOptions& options) {
+Program compile_on(Device& device, const Graph& graph, const CompileOptions& options,
+                   Choices choices) {
   verify(graph);
-  return Program(std::make_shared<Program::Impl>(graph, options, device));
+  return Program(std::make_shared<Program::Impl>(graph, options, device, std::move(choices)));
 }
 
 Program compile(const Graph& graph, const CompileOptions& options) {

@@ -1,6 +1,7 @@
 // The parts of a Program: regions and their kernels, Instances by size, Lanes.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
@@ -54,6 +55,7 @@ struct Step {
   std::vector<Place> places;  // by kernel argument
   std::vector<std::uint64_t> params;
   std::int64_t blocks = 0;
+  LaunchShape shape;
 };
 
 // A Program at one size: immutable, shared by Lanes.
@@ -64,20 +66,34 @@ struct Instance {
   std::int64_t arena_bytes = 0;
 };
 
+// Decisions that change times but not results, where they are not measured.
+struct Choices {
+  // Which of a kernel's launch shapes is taken, by position; empty: the fastest.
+  std::function<std::size_t(std::span<const LaunchShape>)> shape;
+};
+
 struct Program::Impl {
-  Impl(const Graph& graph, const CompileOptions& options, Device& device);
+  Impl(const Graph& graph, const CompileOptions& options, Device& device, Choices choices = {});
 
   // outputs_aligned: every output starts at a multiple of 16 bytes on the device.
   std::shared_ptr<const Instance> instance(const TensorMap& inputs, bool outputs_aligned = true);
+  // The same where it has been made before, else nullptr.
+  std::shared_ptr<const Instance> known_instance(const TensorMap& inputs, bool outputs_aligned);
+
+  // The device failed in a way that nothing recovers from: no run from now on.
+  void lose(const std::string& why);
+  void refuse_if_lost();
 
   Graph graph;
   CompileOptions options;
+  Choices choices;
   Device& device;
   std::vector<std::unique_ptr<RegionKernels>> regions;
   std::vector<std::shared_ptr<void>> constants;  // on the device, by node order
   std::map<ValueId, std::size_t> constant_of;
 
   std::mutex mutex;
+  std::string lost;             // why nothing runs any more
   std::size_t arena_bytes = 0;  // largest seen
   std::vector<std::unique_ptr<Lane::Impl>> idle;
 
@@ -89,6 +105,7 @@ struct Program::Impl {
   };
   using Entry = std::pair<std::vector<std::int64_t>, std::shared_ptr<const Instance>>;
   std::vector<std::int64_t> key_of(const TensorMap& inputs, bool outputs_aligned) const;
+  std::shared_ptr<const Instance> find(const std::vector<std::int64_t>& key);
   void upload_constants();
   std::list<Entry> recent_;
   std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;
@@ -99,7 +116,8 @@ struct Program::Impl {
 };
 
 // compile() for a device that is at hand.
-Program compile_on(Device& device, const Graph& graph, const CompileOptions& options);
+Program compile_on(Device& device, const Graph& graph, const CompileOptions& options,
+                   Choices choices = {});
 
 std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs,
                                               bool outputs_aligned);
@@ -120,26 +138,37 @@ struct External {
   std::size_t copy_bytes = 0;
 };
 
+// A recording and the addresses that it holds.
+struct BoundRecording {
+  std::vector<const void*> addresses;
+  std::unique_ptr<Recording> recording;
+};
+
 // How far a size has come on a Lane: cold, warm (has run), recorded, or disabled for a reason.
 struct RecordState {
   std::shared_ptr<const Instance> instance;
   int runs = 0;
-  std::unique_ptr<Recording> recording;
-  std::vector<const void*> addresses;  // that the recording holds
+  std::list<BoundRecording> recordings;  // most recent first
   std::string disabled;
 };
 
 struct Lane::Impl {
   explicit Impl(std::shared_ptr<Program::Impl> program);
   void run(const TensorMap& inputs, const TensorMap& outputs);
+  void enqueue(const TensorMap& inputs, const TensorMap& outputs, void* stream);
 
   std::shared_ptr<Program::Impl> program;
   Observer* observer = nullptr;
 
  private:
-  static constexpr std::size_t max_recordings = 16;
+  static constexpr std::size_t max_states = 16;
+  // Buffers that take turns have a recording each, as far as three-slot rings and one to spare;
+  // beyond that the one unused for longest is patched.
+  static constexpr std::size_t max_recordings = 4;
 
+  void submit(const TensorMap& inputs, const TensorMap& outputs);
   void prepare(const Instance& instance);
+  void reserve(Arena& arena, void*& base, std::int64_t& bytes, std::int64_t wanted);
   void place_externals(const TensorMap& inputs, const TensorMap& outputs);
   void place(const Tensor& tensor, const std::string& name, External& external,
              std::int64_t& staged);
@@ -149,19 +178,27 @@ struct Lane::Impl {
   void execute(const std::shared_ptr<const Instance>& instance);
   RecordState& state_of(const std::shared_ptr<const Instance>& instance);
   std::vector<const void*> addresses() const;
-  void record(RecordState& state);
+  Recording* recording_for(RecordState& state);
+  void patch(BoundRecording& bound, const Instance& instance, std::vector<const void*> addresses);
+  template <class Work>
+  void guarded(Work&& work);
+  std::string suspects() const;
 
   std::unique_ptr<Queue> queue_;
-  std::shared_ptr<void> arena_;
-  std::int64_t arena_bytes_ = 0;
-  std::shared_ptr<void> staging_;  // device copies of tensors in host memory
-  std::int64_t staging_bytes_ = 0;
+  std::unique_ptr<Arena> arena_, staging_;  // staging: device copies of tensors in host memory
+  void *arena_base_ = nullptr, *staging_base_ = nullptr;
+  std::int64_t arena_bytes_ = 0, staging_bytes_ = 0;
   std::shared_ptr<void> tickets_;           // one cache line a step, zero between runs
   std::shared_ptr<void> dummy_;             // what empty tensors point to
   std::vector<External> inputs_, outputs_;  // by the graph's order
   std::vector<void*> pointers_;
   std::vector<std::int64_t> bytes_;
   std::list<RecordState> states_;  // most recent first
+  bool check_each_ = false;        // FUSELINE_CHECK=each
+  bool captured_ = false;          // by the caller, during enqueue
+  std::int64_t runs_ = 0;
+  std::shared_ptr<const Instance> running_;
+  const Step* checked_ = nullptr;  // the step that is waited for
 };
 
 }  // namespace fuseline

@@ -7,6 +7,7 @@
 
 #include "fuzz/random_graph.hpp"
 #include "graph/evaluate.hpp"
+#include "program/program_impl.hpp"
 
 namespace fuseline::fuzz {
 
@@ -21,5 +22,10 @@ std::optional<std::string> disagreement(const Program& program, const Case& c, s
 using MakeProgram = std::function<Program(const Graph&)>;
 // Compares at every size of the case.
 std::optional<std::string> check(const Case& c, std::uint64_t seed, const MakeProgram& make);
+
+// Launch shapes by the seed, so that all of them are met.
+inline Choices shapes_by(std::uint64_t seed) {
+  return {.shape = [seed](std::span<const LaunchShape> shapes) { return seed % shapes.size(); }};
+}
 
 }  // namespace fuseline::fuzz

@@ -143,7 +143,8 @@ TEST_F(Fuzz, CudaOnTheHostAgreesWithTheReference) {
     std::vector<Prepared> prepared;
     for (std::uint64_t seed = start; seed < std::min(start + batch, first_ + cases); ++seed) {
       Case c = random_case(seed, all_operations);
-      Program program = compile_on(device, *c.graph, {.fusion = seed % 4 != 0, .parity = true});
+      Program program =
+          compile_on(device, *c.graph, {.fusion = seed % 4 != 0, .parity = true}, shapes_by(seed));
       for (std::size_t round = 0; round < c.sizes.size();
            ++round)  // plans every kernel of the batch
         program.output_shapes(random_inputs(*c.graph, c.sizes[round], seed + round));

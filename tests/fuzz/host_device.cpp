@@ -92,7 +92,8 @@ void HostCudaDevice::run(const Launch& launch) {
     spans.push_back({launch.buffers[i], launch.bytes[i] / width});
   }
   std::string fault =
-      kernel.batch->run(kernel.position, spans, launch.params, launch.blocks, seed_);
+      kernel.batch->run(kernel.position, spans, launch.params, launch.blocks, seed_,
+                        launch.threads);
   if (!fault.empty()) throw Error(fault, ErrorKind::device);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "emit/cuda_c/host/host.hpp"
+#include "program/arena.hpp"
 #include "program/device.hpp"
 
 namespace fuseline::fuzz {
@@ -17,10 +18,12 @@ class HostCudaDevice final : public Device {
   explicit HostCudaDevice(int block_threads = 64);
   DeviceId id() const override { return {DeviceKind::cuda, 0}; }
   const Target& target() const override { return target_; }
+  std::string identity() const override { return target_.name; }
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override;
   std::string source_of(const loop::Kernel& kernel) override;
   std::unique_ptr<Queue> make_queue() override;
   std::shared_ptr<void> allocate(std::size_t bytes) override;
+  std::unique_ptr<Arena> make_arena() override { return std::make_unique<MovingArena>(*this); }
 
   void run(const Launch& launch);
   void set_seed(std::uint64_t seed) { seed_ = seed; }  // order of threads and blocks

@@ -21,6 +21,7 @@ class MutatingDevice final : public Device {
   MutatingDevice(Device& inner, const Mutation& mutation) : inner_(inner), mutation_(mutation) {}
   DeviceId id() const override { return inner_.id(); }
   const Target& target() const override { return inner_.target(); }
+  std::string identity() const override { return inner_.identity(); }
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     loop::Kernel changed = kernel;
     applied_ = mutation_.apply(changed) || applied_;
@@ -29,6 +30,7 @@ class MutatingDevice final : public Device {
   std::string source_of(const loop::Kernel& kernel) override { return inner_.source_of(kernel); }
   std::unique_ptr<Queue> make_queue() override { return inner_.make_queue(); }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
+  std::unique_ptr<Arena> make_arena() override { return inner_.make_arena(); }
   bool applied() const { return applied_; }
   void reset() { applied_ = false; }
 

@@ -55,7 +55,8 @@ TEST_F(Gpu, RandomGraphsAgreeWithTheReference) {
     try {
       fault = fuzz::check(c, seed, [&](const Graph& g) {
         return compile_on(device, g,
-                          {.fusion = seed % 4 != 0, .parity = true, .record = Record::on});
+                          {.fusion = seed % 4 != 0, .parity = true, .record = Record::on},
+                          fuzz::shapes_by(seed));
       });
     } catch (const std::exception& error) {
       fault = error.what();

@@ -7,6 +7,7 @@
 #include "device/cpu/host.hpp"
 #include "device/cpu/kernel_table.hpp"
 #include "device/cpu/queue.hpp"
+#include "program/arena.hpp"
 #include "program/device.hpp"
 
 namespace fuseline::cpu {
@@ -26,6 +27,7 @@ class CpuDevice final : public Device {
 
   DeviceId id() const override { return {DeviceKind::cpu, 0}; }
   const Target& target() const override { return target_; }
+  std::string identity() const override { return target_.name; }
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     return kernels_.get(kernel);
   }
@@ -40,6 +42,7 @@ class CpuDevice final : public Device {
     if (!memory) fail_device("the CPU has no {} bytes of memory left; use smaller inputs", bytes);
     return {memory, std::free};
   }
+  std::unique_ptr<Arena> make_arena() override { return std::make_unique<MovingArena>(*this); }
 
  private:
   KernelTable kernels_;

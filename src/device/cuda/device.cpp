@@ -5,10 +5,12 @@
 #include <string>
 
 #include "base/fail.hpp"
+#include "device/cuda/arena.hpp"
 #include "device/cuda/kernel.hpp"
 #include "device/cuda/nvrtc.hpp"
 #include "device/cuda/queue.hpp"
 #include "emit/cuda_c/print.hpp"
+#include "program/arena.hpp"
 #include "program/device.hpp"
 
 namespace fuseline::cuda {
@@ -44,19 +46,19 @@ class CudaDevice final : public Device {
     FUSELINE_CUDA(device_count(&count));
     if (index >= count)
       fail_device("there is no CUDA device {}; the driver finds {}", index, count);
-    driver_api::Device device = 0;
-    FUSELINE_CUDA(device_get(&device, index));
-    context_ = choose_context(device);
+    FUSELINE_CUDA(device_get(&device_, index));
+    context_ = choose_context(device_);
+    virtual_memory_ = attribute(device_, driver_api::attribute_virtual_memory) != 0;
     char name[256] = {};
-    FUSELINE_CUDA(device_name(name, sizeof name, device));
-    int sm = 10 * attribute(device, driver_api::attribute_major) +
-             attribute(device, driver_api::attribute_minor);
+    FUSELINE_CUDA(device_name(name, sizeof name, device_));
+    int sm = 10 * attribute(device_, driver_api::attribute_major) +
+             attribute(device_, driver_api::attribute_minor);
     target_.kind = DeviceKind::cuda;
     target_.name = fmt::format("{} (sm_{})", name, sm);
     target_.vector_bytes = 16;
     target_.block_threads = block_threads;
     target_.warp = 32;
-    target_.processors = attribute(device, driver_api::attribute_processors);
+    target_.processors = attribute(device_, driver_api::attribute_processors);
     target_.sm = sm;
     loader_ = std::make_unique<KernelLoader>(context_, sm);
     if (auto why = nvrtc_missing(); !why.empty())
@@ -65,6 +67,10 @@ class CudaDevice final : public Device {
 
   DeviceId id() const override { return {DeviceKind::cuda, index_}; }
   const Target& target() const override { return target_; }
+  std::string identity() const override {
+    return fmt::format("{}, driver {}, NVRTC {}", target_.name, driver().driver_version,
+                       nvrtc_version());
+  }
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     return loader_->get(kernel);
   }
@@ -75,12 +81,7 @@ class CudaDevice final : public Device {
     ContextScope scope(context_);
     driver_api::Pointer memory = 0;
     driver_api::Result result = driver().memory_allocate(&memory, std::max<std::size_t>(bytes, 1));
-    if (result == driver_api::error_out_of_memory) {
-      std::size_t free = 0, total = 0;
-      driver().memory_info(&free, &total);
-      fail_device("{} has no {} bytes of memory left ({} of {} are free); use smaller inputs",
-                  target_.name, bytes, free, total);
-    }
+    if (result == driver_api::error_out_of_memory) fail_out_of_memory(target_.name, bytes);
     check(result, "memory_allocate");
     driver_api::Context context = context_;
     return {reinterpret_cast<void*>(memory), [context](void* pointer) {
@@ -91,9 +92,16 @@ class CudaDevice final : public Device {
             }};
   }
 
+  std::unique_ptr<Arena> make_arena() override {
+    if (!virtual_memory_) return std::make_unique<MovingArena>(*this);
+    return std::make_unique<CudaArena>(context_, device_, target_.name);
+  }
+
  private:
   int index_;
+  driver_api::Device device_ = 0;
   driver_api::Context context_ = nullptr;
+  bool virtual_memory_ = false;
   Target target_;
   std::unique_ptr<KernelLoader> loader_;
 };

@@ -55,6 +55,13 @@ void check(driver_api::Result result, const char* call, std::source_location whe
   fail_device("CUDA call {} failed: {} ({}:{})", call, error_text(result), file, where.line());
 }
 
+void fail_out_of_memory(const std::string& device_name, std::size_t bytes) {
+  std::size_t free = 0, total = 0;
+  driver().memory_info(&free, &total);
+  fail_device("{} has no {} bytes of memory left ({} of {} are free); use smaller inputs",
+              device_name, bytes, free, total);
+}
+
 ContextScope::ContextScope(driver_api::Context context) {
   driver_api::Context current = nullptr;
   FUSELINE_CUDA(context_current(&current));

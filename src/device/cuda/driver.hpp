@@ -26,6 +26,9 @@ std::string error_text(driver_api::Result result);
 void check(driver_api::Result result, const char* call,
            std::source_location where = std::source_location::current());
 
+// Throws Error (device): how much was asked for, and how much the current context has free.
+[[noreturn]] void fail_out_of_memory(const std::string& device_name, std::size_t bytes);
+
 #define FUSELINE_CUDA(call) ::fuseline::cuda::check(::fuseline::cuda::driver().call, #call)
 
 // Makes a context current for a scope. The caller's own current context is left as it was.

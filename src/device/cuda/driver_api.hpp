@@ -28,6 +28,8 @@ using Stream = CUstream_st*;
 using Graph = CUgraph_st*;
 using Node = CUgraphNode_st*;
 using Exec = CUgraphExec_st*;
+using CaptureStatus = int;
+using MemoryHandle = unsigned long long;
 
 inline constexpr Result success = 0;
 inline constexpr Result error_out_of_memory = 2;
@@ -37,7 +39,9 @@ inline constexpr Attribute attribute_major = 75;
 inline constexpr Attribute attribute_minor = 76;
 inline constexpr Attribute function_local_bytes = 3;
 inline constexpr Attribute function_registers = 4;
+inline constexpr Attribute attribute_virtual_memory = 102;
 inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr Result error_not_ready = 600;
 inline constexpr int memory_host = 1;
 inline constexpr int memory_device = 2;
 
@@ -62,6 +66,24 @@ struct CopyEnd {
 struct CopyNode {
   CopyEnd source, target;
   std::size_t width_bytes, height, depth;
+};
+
+struct MemoryLocation {
+  int type;  // 1: a device
+  int id;
+};
+struct MemoryProperties {
+  int type;  // 1: pinned
+  int handle_types;
+  MemoryLocation location;
+  void* win32;
+  unsigned char compression, gpu_direct;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+struct MemoryAccess {
+  MemoryLocation location;
+  int flags;  // 3: read and write
 };
 
 // FUSELINE_DRIVER(member, exported symbol, name in cuda.h, parameters), all returning Result.
@@ -118,7 +140,24 @@ struct CopyNode {
   FUSELINE_DRIVER(exec_set_copy, cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams,   \
                   (Exec, Node, const CopyNode*, Context))                                          \
   FUSELINE_DRIVER(exec_launch, cuGraphLaunch, cuGraphLaunch, (Exec, Stream))                       \
-  FUSELINE_DRIVER(exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, (Exec))
+  FUSELINE_DRIVER(exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, (Exec))                    \
+  FUSELINE_DRIVER(stream_query, cuStreamQuery, cuStreamQuery, (Stream))                            \
+  FUSELINE_DRIVER(stream_capture, cuStreamIsCapturing, cuStreamIsCapturing,                        \
+                  (Stream, CaptureStatus*))                                                        \
+  FUSELINE_DRIVER(device_memory, cuDeviceTotalMem_v2, cuDeviceTotalMem, (std::size_t*, Device))    \
+  FUSELINE_DRIVER(address_reserve, cuMemAddressReserve, cuMemAddressReserve,                       \
+                  (Pointer*, std::size_t, std::size_t, Pointer, unsigned long long))               \
+  FUSELINE_DRIVER(address_free, cuMemAddressFree, cuMemAddressFree, (Pointer, std::size_t))        \
+  FUSELINE_DRIVER(memory_granularity, cuMemGetAllocationGranularity,                               \
+                  cuMemGetAllocationGranularity, (std::size_t*, const MemoryProperties*, int))     \
+  FUSELINE_DRIVER(memory_create, cuMemCreate, cuMemCreate,                                         \
+                  (MemoryHandle*, std::size_t, const MemoryProperties*, unsigned long long))       \
+  FUSELINE_DRIVER(memory_release, cuMemRelease, cuMemRelease, (MemoryHandle))                      \
+  FUSELINE_DRIVER(memory_map, cuMemMap, cuMemMap,                                                  \
+                  (Pointer, std::size_t, std::size_t, MemoryHandle, unsigned long long))           \
+  FUSELINE_DRIVER(memory_unmap, cuMemUnmap, cuMemUnmap, (Pointer, std::size_t))                    \
+  FUSELINE_DRIVER(memory_access, cuMemSetAccess, cuMemSetAccess,                                   \
+                  (Pointer, std::size_t, const MemoryAccess*, std::size_t))
 
 #define FUSELINE_DRIVER_TYPE(member, symbol, name, parameters) \
   using member##_fn = Result parameters;

@@ -43,6 +43,14 @@ static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == attribute_major);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == attribute_minor);
 static_assert(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES == function_local_bytes);
 static_assert(CU_FUNC_ATTRIBUTE_NUM_REGS == function_registers);
+static_assert(sizeof(MemoryProperties) == sizeof(CUmemAllocationProp) &&
+              offsetof(MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc) &&
+              offsetof(MemoryAccess, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_ALLOCATION_TYPE_PINNED == 1 &&
+              CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
+static_assert(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED == attribute_virtual_memory);
+static_assert(CUDA_ERROR_NOT_READY == error_not_ready);
 static_assert(CU_STREAM_NON_BLOCKING == stream_non_blocking);
 static_assert(CU_MEMORYTYPE_HOST == memory_host && CU_MEMORYTYPE_DEVICE == memory_device);
 

@@ -98,10 +98,6 @@ std::shared_ptr<const CudaKernel> KernelLoader::make(const loop::Kernel& kernel,
   FUSELINE_CUDA(module_function(&made->function, made->module, kernel.name.c_str()));
   made->record.load_ms = ms_since(start);
   made->record.name = kernel.name;
-  made->threads = kernel.threads;
-  made->buffers = static_cast<std::size_t>(
-      std::count_if(kernel.buffers.begin(), kernel.buffers.end(),
-                    [](const auto& b) { return b.space == loop::Space::global; }));
   int registers = 0, local = 0;
   FUSELINE_CUDA(function_attribute(&registers, driver_api::function_registers, made->function));
   FUSELINE_CUDA(function_attribute(&local, driver_api::function_local_bytes, made->function));

@@ -19,8 +19,6 @@ class CudaKernel final : public CompiledKernel {
 
   driver_api::Module module = nullptr;
   driver_api::Function function = nullptr;
-  int threads = 1;
-  std::size_t buffers = 0;
 
  private:
   driver_api::Context context_;

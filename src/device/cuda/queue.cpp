@@ -56,14 +56,15 @@ CudaRecording::~CudaRecording() {
 
 CudaQueue::CudaQueue(driver_api::Context context) : context_(context) {
   ContextScope scope(context_);
-  FUSELINE_CUDA(stream_create(&stream_, driver_api::stream_non_blocking));
+  FUSELINE_CUDA(stream_create(&own_, driver_api::stream_non_blocking));
+  stream_ = own_;
 }
 
 CudaQueue::~CudaQueue() {
   driver_api::Context popped = nullptr;
   if (driver().context_push(context_) != driver_api::success) return;
-  driver().stream_wait(stream_);  // nothing may still write what the owner frees next
-  driver().stream_destroy(stream_);
+  driver().stream_wait(own_);  // nothing may still write what the owner frees next
+  driver().stream_destroy(own_);
   driver().context_pop(&popped);
 }
 
@@ -81,7 +82,7 @@ void CudaQueue::launch(const Launch& launch) {
   for (std::uint64_t& value : values_) arguments_.push_back(&value);
   const CudaKernel& kernel = kernel_of(launch);
   FUSELINE_CUDA(launch(kernel.function, grid_of(launch), 1, 1,
-                       static_cast<unsigned>(kernel.threads), 1, 1, 0, stream_, arguments_.data(),
+                       static_cast<unsigned>(launch.threads), 1, 1, 0, stream_, arguments_.data(),
                        nullptr));
 }
 
@@ -118,6 +119,29 @@ void CudaQueue::wait() {
   FUSELINE_CUDA(stream_wait(stream_));
 }
 
+// Only errors that stick to the context come back from a query; "not ready" is no error.
+std::string CudaQueue::lost() {
+  driver_api::Context popped = nullptr;
+  driver_api::Result result = driver().context_push(context_);
+  if (result == driver_api::success) {
+    result = driver().stream_query(own_);
+    driver().context_pop(&popped);
+  }
+  bool fine = result == driver_api::success || result == driver_api::error_not_ready;
+  return fine ? std::string() : error_text(result);
+}
+
+void CudaQueue::use_stream(void* stream) {
+  stream_ = stream ? static_cast<driver_api::Stream>(stream) : own_;
+}
+
+bool CudaQueue::is_captured() {
+  ContextScope scope(context_);
+  driver_api::CaptureStatus status = 0;
+  FUSELINE_CUDA(stream_capture(stream_, &status));
+  return status != 0;
+}
+
 // ---- recordings
 
 void CudaQueue::begin_record() {
@@ -140,6 +164,7 @@ std::unique_ptr<Recording> CudaQueue::end_record() {
 void CudaQueue::cancel_record() {
   mode_ = Mode::run;
   recording_.reset();
+  patched_ = nullptr;
 }
 
 void CudaQueue::begin_patch(Recording& recording) {
@@ -183,7 +208,7 @@ void CudaQueue::add_kernel(const Launch& launch) {
   auto pointers = pointers_to(step.values);
   step.kernel.function = kernel.function;
   step.kernel.grid_x = grid_of(launch);
-  step.kernel.block_x = static_cast<unsigned>(kernel.threads);
+  step.kernel.block_x = static_cast<unsigned>(launch.threads);
   step.kernel.grid_y = step.kernel.grid_z = step.kernel.block_y = step.kernel.block_z = 1;
   step.kernel.params = pointers.data();
   // Each step waits for the one before: a Program's steps are in order.

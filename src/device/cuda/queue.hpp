@@ -41,6 +41,9 @@ class CudaQueue final : public Queue {
   void upload(void* to, const void* host, std::size_t bytes) override;
   void download(void* host, const void* from, std::size_t bytes) override;
   void wait() override;
+  std::string lost() override;
+  void use_stream(void* stream) override;
+  bool is_captured() override;
   std::string record_refusal() const override { return {}; }
   void begin_record() override;
   std::unique_ptr<Recording> end_record() override;
@@ -56,7 +59,8 @@ class CudaQueue final : public Queue {
   CudaRecording::Step& next_to_patch(bool is_copy);
 
   driver_api::Context context_;
-  driver_api::Stream stream_ = nullptr;
+  driver_api::Stream own_ = nullptr;
+  driver_api::Stream stream_ = nullptr;  // where work goes: own_, or one of the caller's
   Mode mode_ = Mode::run;
   std::unique_ptr<CudaRecording> recording_;
   CudaRecording* patched_ = nullptr;

@@ -35,6 +35,7 @@ constexpr Snippet snippets[] = {
     {"block_id", "FN i64 block_id() { return blockIdx.x; }\n"},
     {"block_count", "FN i64 block_count() { return gridDim.x; }\n"},
     {"thread_id", "FN i32 thread_id() { return (i32)threadIdx.x; }\n"},
+    {"thread_count", "FN i32 thread_count() { return (i32)blockDim.x; }\n"},
     {"barrier", "FN void barrier() { __syncthreads(); }\n"},
     {"fence", "FN void fence() { __threadfence(); }\n"},
     {"chunk", R"(template <int bytes> struct chunk;

@@ -3,7 +3,7 @@
 //   KERNEL(threads)            before the kernel's name
 //   IN(T) p, OUT(T) p          pointer arguments; element types u8 ... f64, f16 and bf16 as bits
 //   SHARED(T, name, n)         an array that the threads of a block share
-//   block_id() block_count() thread_id() barrier() fence()
+//   block_id() block_count() thread_id() thread_count() barrier() fence()
 //   load<align>(array, p)      array = p[0], p[1], ...; `align` bytes are known of p
 //   store<align>(p, array)
 //   load_stream, store_stream  the same for data that is touched once; also of one element

@@ -102,6 +102,8 @@ void Printer::single(const Inst& inst) {
       return value("block_count()");
     case Op::thread_id:
       return value("thread_id()");
+    case Op::thread_count:
+      return value("thread_count()");
     case Op::set:
       return line("{} = {};", arg(inst, 0), arg(inst, 1));
     case Op::var:

@@ -76,8 +76,10 @@ Kernels& Kernels::operator=(Kernels&&) noexcept = default;
 
 std::string Kernels::run(std::size_t kernel, std::span<const Span> buffers,
                          std::span<const std::uint64_t> params, std::int64_t blocks,
-                         std::uint64_t seed) const {
+                         std::uint64_t seed, int threads) const {
   const Source& source = state_->sources.at(kernel);
+  if (threads == 0) threads = source.threads;
+  require(threads <= source.threads, "a block of more threads than the kernel is made for");
   const Entry& entry = state_->entries[kernel];
   require(entry.memory_count == static_cast<int>(buffers.size()) &&
               source.buffers.size() == buffers.size() &&
@@ -96,9 +98,10 @@ std::string Kernels::run(std::size_t kernel, std::span<const Span> buffers,
   std::lock_guard lock(state_->mutex);
   state_->set_host(&runner.host());
   runner.host().blocks = blocks;
+  runner.host().threads = threads;
   for (std::int64_t block : block_order) {
     runner.host().block = block;
-    std::string fault = runner.run(entry, memory.data(), params.data(), source.threads, order);
+    std::string fault = runner.run(entry, memory.data(), params.data(), threads, order);
     if (!fault.empty()) return fmt::format("{}: {}", source.name, fault);
   }
   return {};

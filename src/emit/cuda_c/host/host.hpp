@@ -49,11 +49,11 @@ class Kernels {
   Kernels& operator=(Kernels&&) noexcept;
 
   // Runs kernel number `kernel` of the list. Returns the first fault, empty where all went well;
-  // after a fault the buffers hold whatever had been written. Thread-safe; runs of one object
-  // follow one another.
+  // after a fault the buffers hold whatever had been written. Blocks of fewer threads than the
+  // source's maximum where `threads` is not 0. Thread-safe; runs of one object follow one another.
   [[nodiscard]] std::string run(std::size_t kernel, std::span<const Span> buffers,
                                 std::span<const std::uint64_t> params, std::int64_t blocks,
-                                std::uint64_t seed = 0) const;
+                                std::uint64_t seed = 0, int threads = 0) const;
 
  private:
   struct State;

@@ -24,6 +24,7 @@ FUSELINE_CODE_AND_TEXT(interface_text,
     long long block;
     long long blocks;
     int thread;
+    int threads;
     // Does not return.
     void (*fault)(Fault kind, const char* name, long long index, long long count,
                   long long elements);
