@@ -19,6 +19,7 @@ void MaskGraphOptions::add_to(CLI::App& command) {
   command.add_flag("--area-only", area_only, "Count the set pixels, make no mask");
   add("--device", device, "NAME", "auto (the default), cpu, cuda or cuda:N");
   add("--fusion", fusion, "on|off", "off: one kernel for each operation, to compare (on)");
+  add("--record", record, "MODE", "CUDA graphs: auto (at the second frame of a size), on, off");
   add("--threads", threads, "N", "Threads for decoding, kernels and encoding together");
 }
 
@@ -37,6 +38,8 @@ CompileOptions MaskGraphOptions::compile_options() const {
   options.device = device;
   if (!device.starts_with("cuda:")) parse_choice("--device", device, {"auto", "cpu", "cuda"});
   options.fusion = parse_choice("--fusion", fusion, {"on", "off"}) == "on";
+  std::string when = parse_choice("--record", record, {"auto", "on", "off"});
+  options.record = when == "on" ? Record::on : when == "off" ? Record::off : Record::automatic;
   return options;
 }
 

@@ -19,6 +19,7 @@ struct MaskGraphOptions {
   std::string gray = "bt601_q15";
   std::string device = "auto";
   std::string fusion = "on";
+  std::string record = "auto";
   std::string threads;
   bool invert = false;
   bool area_only = false;
