@@ -12,7 +12,8 @@ install(TARGETS fuseline_cpu fuseline_codegen fuseline_cuda
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS fuseline_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/fuseline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def" PATTERN "*.h")
+install(FILES python/fuseline_stage.py DESTINATION ${CMAKE_INSTALL_DATADIR}/fuseline/python)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set_target_properties(fuseline_media PROPERTIES EXPORT_NAME media)

@@ -6,6 +6,9 @@ BENCHMARKS = {
     "mask-cpu": "3840x2160 RGB to mask and count, against OpenCV's three calls",
     "chain-cpu": "log(1 + exp(tanh((x - a) / b)) * c) on f32, against ONNX Runtime",
     "jit-cold": "one Region from graph to machine code, against g++ -shared and dlopen",
+    "mask-cuda": "4K frames on a CUDA device, beside copies, atomics, unfused kernels and NPP",
+    "chain-cuda": "clip((x - a) / b * c + d) to half on CUDA, beside copies and PyTorch",
+    "launch-cuda": "recordings of n tiny kernels, beside CUDA graphs of n empty ones",
     "cli-mask": "fuseline mask on a 4K JPEG, start to exit, against OpenCV in a running process",
 }
 
@@ -18,7 +21,7 @@ def positive(text):
 
 
 def parse(words):
-    names = "\n".join(f"  {name:<10} {what}" for name, what in BENCHMARKS.items())
+    names = "\n".join(f"  {name:<11} {what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="bench/peers", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures Fuseline and a peer in interleaved blocks, after comparing their "
@@ -34,7 +37,9 @@ def parse(words):
     parser.add_argument("--size", choices=["1M", "16M"], default="16M",
                         help="elements of chain-cpu (16M: 4096 x 4096)")
     parser.add_argument("--picture", metavar="FILE", help="another JPEG for cli-mask")
-    parser.add_argument("--build", metavar="FOLDER", help="build folder (build/dev)")
+    parser.add_argument("--rounds", type=positive, help="samples of each row on a CUDA device")
+    parser.add_argument("--only", metavar="TEXT", help="rows on a CUDA device with it in their name")
+    parser.add_argument("--build", metavar="FOLDER", help="build folder (build/dev), or a bundle")
     options = parser.parse_args(words)
     if options.name is None:
         parser.print_help()

@@ -7,10 +7,10 @@ import sys
 import time
 
 import arguments
-from ours import Missing
-from measure import Mismatch
+from ours import Mismatch, Missing
 
 FIELDS = ("name", "unit", "ours", "peer", "peer_name", "ratio", "low", "high", "n")
+TABLES = ("rows", "ratios", "candidates", "notes")  # cuda_bench has printed them
 
 
 def cpu_name():
@@ -39,7 +39,8 @@ def human(result):
     return (f"{result['name']}: Fuseline {result['ours']:.3f} {unit}, "
             f"{result['peer_name']} {result['peer']:.3f} {unit}: "
             f"{result['ratio']:.2f}x [{result['low']:.2f}, {result['high']:.2f}], "
-            f"{result['n']} block pairs, {result['threads']} thread(s), {result['cpu']}")
+            f"{result['n']} block pairs, {result['threads']} thread(s), "
+            f"{result.get('device', result['cpu'])}")
 
 
 def main():
@@ -63,7 +64,7 @@ def main():
         print(f"  warning: other programs kept {busy:.0%} of the processors busy; judge only figures "
               "of a quiet machine")
     for key, value in result.items():
-        if key not in ("threads", "cpu", "cores", "busy"):
+        if key not in ("threads", "cpu", "cores", "busy", *TABLES):
             print(f"  {key}: {json.dumps(value) if isinstance(value, dict) else value}")
 
 

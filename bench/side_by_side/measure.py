@@ -4,14 +4,10 @@ import random
 import statistics
 import time
 
-from ours import median_of, ratio_of
+from ours import Mismatch, median_of, ratio_of  # noqa: F401  (Mismatch is used by others)
 
 BLOCK_NS = 30e6
 LEAST_BLOCKS = 12
-
-
-class Mismatch(Exception):
-    """The two sides do not compute the same thing, so their times must not be compared."""
 
 
 def timed(work):
@@ -26,19 +22,19 @@ def timed(work):
     return run
 
 
-def _runs_in_a_block(run):
+def _runs_in_a_block(run, most):
     run(1)
-    return max(2, min(50, round(BLOCK_NS / statistics.median(run(3)))))
+    return max(2, min(most, round(BLOCK_NS / statistics.median(run(3)))))
 
 
-def interleave(sides, options, single=()):
+def interleave(sides, options, single=(), most_runs=50):
     """Block medians in nanoseconds of each side, {name: [...]}, paired by position.
 
     A block lasts about 30 ms, and its first run is not counted, because it meets the caches that
     the other side left behind. The sides named in `single` are whole processes or file work: there
     a block is one run and that run counts.
     """
-    counts = {name: 1 if name in single else 1 + _runs_in_a_block(run)
+    counts = {name: 1 if name in single else 1 + _runs_in_a_block(run, most_runs)
               for name, run in sides.items()}
     # Threads of a pool spin for a while after their work; they must not disturb the other side.
     settle = 0.02 if options.threads > 1 else 0

@@ -1,4 +1,5 @@
-"""Our side: builds fuseline_bench and drives one of its cases over pipes."""
+"""Our side: builds the programs, or finds them in a bundle, and drives one of their cases over
+pipes."""
 import json
 import os
 import subprocess
@@ -7,39 +8,63 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
+EXIT_DIFFERS = 1
+
+
 class Missing(Exception):
     """Something that the benchmark needs is not on this machine."""
 
 
-def build(options):
-    """The folder of the programs, built from the present sources."""
+class Mismatch(Exception):
+    """The two sides do not compute the same thing, so their times must not be compared."""
+
+
+def build(options, target="fuseline_bench"):
+    """The folder of the programs, built from the present sources.
+
+    A folder that is no build folder but holds the program is a bundle, and is used as it is.
+    """
     folder = Path(options.build or os.environ.get("FUSELINE_BUILD") or ROOT / "build" / "dev")
+    folder = folder.resolve()
+    if not (folder / "CMakeCache.txt").exists() and (folder / "bin" / target).exists():
+        return folder / "bin"
     commands = []
     if not (folder / "CMakeCache.txt").exists():
         commands.append(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DFUSELINE_BENCH=ON",
                          "-DCMAKE_BUILD_TYPE=Release"])
-    commands.append(["cmake", "--build", folder, "--target", "fuseline_bench"])
+    commands.append(["cmake", "--build", folder, "--target", target])
     for command in commands:
         done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
         if done.returncode:
-            raise Missing(f"building fuseline_bench in {folder} failed (is FUSELINE_BENCH on "
+            raise Missing(f"building {target} in {folder} failed (is FUSELINE_BENCH on "
                           f"there?):\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
     return folder / "bin"
 
 
-class Case:
-    """A running case of fuseline_bench."""
+def environment(programs):
+    """For programs of a bundle, which bring libraries that a machine may lack."""
+    library = programs.parent / "lib"
+    if (programs.parent / "CMakeCache.txt").exists() or not library.exists():
+        return dict(os.environ)
+    inherited = os.environ.get("LD_LIBRARY_PATH")
+    path = f"{library}:{inherited}" if inherited else str(library)
+    return {**os.environ, "LD_LIBRARY_PATH": path}
 
-    def __init__(self, programs, *words, environment=None):
+
+class Case:
+    """A running case of fuseline_bench or of another program."""
+
+    def __init__(self, programs, *words, program="fuseline_bench"):
+        self.program = program
         self.process = subprocess.Popen(
-            [programs / "fuseline_bench", *map(str, words)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+            [programs / program, *map(str, words)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, env=environment(programs))
         self._expect("ready", self.process.stdout.readline())
 
     def _expect(self, wanted, line):
         if line.strip() != wanted:
             self.process.wait()
-            raise Missing(f"fuseline_bench answered {line!r} where '{wanted}' was due; its message "
+            raise Missing(f"{self.program} answered {line!r} where '{wanted}' was due; its message "
                           "stands above")
 
     def _ask(self, command):
@@ -53,7 +78,7 @@ class Case:
     def run(self, count):
         times = [int(word) for word in self._ask(f"run {count}").split()]
         if len(times) != count:
-            raise Missing(f"fuseline_bench gave {len(times)} times for {count} runs")
+            raise Missing(f"{self.program} gave {len(times)} times for {count} runs")
         return times
 
     def dump(self, folder):
@@ -69,8 +94,10 @@ class Case:
 
 
 def _statistic(programs, which, rows):
-    done = subprocess.run([programs / "fuseline_bench", which], input="\n".join(rows) + "\n",
-                          text=True, stdout=subprocess.PIPE, check=True)
+    program = next(programs / name for name in ("fuseline_bench", "cuda_bench")
+                   if (programs / name).exists())
+    done = subprocess.run([program, which], input="\n".join(rows) + "\n", text=True,
+                          stdout=subprocess.PIPE, check=True, env=environment(programs))
     return json.loads(done.stdout)
 
 

@@ -1,6 +1,6 @@
-"""The measuring half of bench/peers: pairing, ratios, and refusing sides that differ.
+"""The measuring half of bench/peers: pairing, ratios, refusing sides that differ, and bundles.
 
-peers_test.py FOLDER: the folder that holds fuseline_bench.
+peers_test.py FOLDER: the folder that holds fuseline_bench and cuda_bench.
 """
 import random
 import subprocess
@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "side_by_side"))
 import arguments  # noqa: E402
 import chain_cpu  # noqa: E402
+import cuda_bench  # noqa: E402
 import mask_cpu  # noqa: E402
 import measure  # noqa: E402
 import numpy as np  # noqa: E402
@@ -133,6 +134,86 @@ class Decoding(unittest.TestCase):
         rgb = np.fromfile(Path(folder.name) / "rgb.raw", np.uint8)
         there = cv2.cvtColor(cv2.imread(str(file)), cv2.COLOR_BGR2RGB)
         self.assertLessEqual(int(np.abs(rgb.reshape(there.shape).astype(int) - there).max()), 3)
+
+
+CUDA_RESULT = {
+    "device": "a device", "driver": 13000, "rounds": 50, "candidates": {}, "notes": {},
+    "rows": [{"name": "ours", "us": 10.0}, {"name": "memcpy", "us": 9.0},
+             {"name": "graph", "us": 8.0}, {"name": "gone", "unavailable": "why"}],
+    "ratios": [{"name": "share", "numerator": "memcpy", "denominator": "ours", "value": 0.9,
+                "low": 0.89, "high": 0.91, "n": 50},
+               {"name": "cost", "numerator": "ours", "denominator": "graph", "value": 1.25,
+                "low": 1.2, "high": 1.3, "n": 50},
+               {"name": "missing", "unavailable": "gone was not measured"}]}
+
+
+class Cuda(unittest.TestCase):
+    """A bundle whose cuda_bench is a script that writes the result above, or fails."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.bundle = Path(temporary.name).resolve()
+        for folder in ("bin", "lib"):
+            (self.bundle / folder).mkdir()
+
+    def program(self, text):
+        file = self.bundle / "bin" / "cuda_bench"
+        file.write_text(f"#!{sys.executable}\nimport json, os, sys\n{text}\n", encoding="utf-8")
+        file.chmod(0o755)
+
+    def options(self, *words):
+        return arguments.parse(["mask-cuda", "--json", "--build", str(self.bundle), *words])
+
+    def test_a_bundle_is_used_as_it_is_with_its_libraries(self):
+        self.program(f"result = {CUDA_RESULT!r}\n"
+                     "result['notes'] = {'words': sys.argv[1:], 'path': os.environ['LD_LIBRARY_PATH']}\n"
+                     "json.dump(result, open(sys.argv[3], 'w'))")
+        options = self.options("--rounds", "7", "--only", "fuseline")
+        programs = ours.build(options, "cuda_bench")
+        self.assertEqual(programs, self.bundle / "bin")
+        notes = cuda_bench.run(programs, "mask", options)["notes"]
+        self.assertEqual(notes["words"][0:2], ["mask", "--json"])
+        self.assertEqual(notes["words"][3:], ["--rounds", "7", "--only", "fuseline"])
+        self.assertEqual(notes["path"].split(":")[0], str(self.bundle / "lib"))
+
+    def test_its_exit_codes_are_told_apart(self):
+        options = self.options()
+        self.program("sys.exit('no CUDA device: none')")  # 1 with its message
+        with self.assertRaisesRegex(ours.Mismatch, "no CUDA device: none"):
+            cuda_bench.run(self.bundle / "bin", "mask", options)
+        self.program("print('no CUDA device: none', file=sys.stderr); sys.exit(3)")
+        with self.assertRaisesRegex(ours.Missing, "no CUDA device: none"):
+            cuda_bench.run(self.bundle / "bin", "mask", options)
+
+    def test_headlines_are_peer_over_ours(self):
+        share = cuda_bench.headline(CUDA_RESULT, "share")
+        self.assertEqual((share["ours"], share["peer"], share["peer_name"]), (10.0, 9.0, "memcpy"))
+        self.assertEqual((share["ratio"], share["low"]), (0.9, 0.89))
+        cost = cuda_bench.headline(CUDA_RESULT, "cost", ours_is_numerator=True)
+        self.assertEqual((cost["ours"], cost["peer"]), (10.0, 8.0))
+        self.assertAlmostEqual(cost["ratio"], 0.8)
+        self.assertAlmostEqual(cost["low"], 1 / 1.3)
+        with self.assertRaisesRegex(ours.Missing, "gone was not measured"):
+            cuda_bench.headline(CUDA_RESULT, "missing")
+
+    def test_the_program_says_what_is_wrong(self):
+        def run(*words):
+            done = subprocess.run([PROGRAMS / "cuda_bench", *words], text=True, capture_output=True)
+            return done.returncode, done.stderr
+        for words, reason in ((["nothing"], "'nothing' is no benchmark"),
+                              (["mask", "--rounds", "0"], "--rounds 0: 1 to 10000 are possible"),
+                              (["mask", "--only"], "--only needs a value"),
+                              (["chain", "--fast", "1"], "'--fast' is not known")):
+            code, text = run(*words)
+            self.assertEqual(code, 2, text)
+            self.assertIn(reason, text)
+        code, text = run("mask", "--rounds", "1", "--only", "no row has this name")
+        if code == 3:
+            self.assertIn("no CUDA device: ", text)
+        else:
+            self.assertEqual(code, 2, text)
+            self.assertIn("no row's name holds", text)
 
 
 if __name__ == "__main__":

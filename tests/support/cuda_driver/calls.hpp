@@ -41,9 +41,8 @@ class Calls {
     cuda::driver_api::Result failure = begin(call);
     if (failure != cuda::driver_api::success && !is_ending(call)) return failure;
     cuda::driver_api::Result result = function();
-    if (failure != cuda::driver_api::success) result = failure;
     if (result == cuda::driver_api::success) succeeded(call);
-    return result;
+    return failure != cuda::driver_api::success ? failure : result;
   }
 
   std::int64_t calls(const char* name);

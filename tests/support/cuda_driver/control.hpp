@@ -20,7 +20,7 @@ using Body = const char*(void* user, const std::uint64_t* values, std::int64_t b
   FUSELINE_STANDIN(bool, simulated, ())                                                            \
   /* Every call of that name; nullptr: of all names. */                                            \
   FUSELINE_STANDIN(std::int64_t, calls, (const char* name))                                        \
-  /* Those that returned success. */                                                               \
+  /* Those that were done, whatever they returned on request. */                                   \
   FUSELINE_STANDIN(std::int64_t, done, (const char* name))                                         \
   /* The nth call from now on (1: the next) of a name, or of all where it is nullptr, returns */   \
   /* `code`, and so do all behind it where `onwards`. Calls that free, wait or pop are done */     \
@@ -36,7 +36,7 @@ using Body = const char*(void* user, const std::uint64_t* values, std::int64_t b
   /* ---- of the simulated device only */                                                          \
   FUSELINE_STANDIN(void, describe,                                                                 \
                    (cuda::driver_api::Function function, std::size_t pointers, std::size_t values, \
-                    Body * body, void* user))                                                      \
+                    standin::Body * body, void* user))                                             \
   /* Calls of the table that the simulation does not know, by name. */                             \
   FUSELINE_STANDIN(const char*, unknown_calls, ())                                                 \
   FUSELINE_STANDIN(std::size_t, memory_in_use, ())                                                 \
@@ -45,6 +45,8 @@ using Body = const char*(void* user, const std::uint64_t* values, std::int64_t b
   FUSELINE_STANDIN(std::int64_t, room_at, (std::uint64_t address))                                 \
   /* Launches and copies that have been issued and not been waited for. */                         \
   FUSELINE_STANDIN(std::int64_t, pending, ())                                                      \
+  /* As a device that is lost does. */                                                             \
+  FUSELINE_STANDIN(void, drop_pending, ())                                                         \
   FUSELINE_STANDIN(std::int64_t, context_depth, ())                                                \
   /* What was done against the driver's rules, a line each; read once. */                          \
   FUSELINE_STANDIN(const char*, misuse, ())

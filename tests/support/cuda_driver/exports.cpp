@@ -101,6 +101,11 @@ std::int64_t standin_pending() {
   return pending_work();
 }
 
+void standin_drop_pending() {
+  std::lock_guard lock(SimulatedDevice::mutex());
+  drop_pending_work();
+}
+
 std::int64_t standin_context_depth() { return context_depth(); }
 
 const char* standin_misuse() {

@@ -33,6 +33,7 @@ struct Description {
 void describe_function(Function function, Description description);
 
 std::int64_t pending_work();
+void drop_pending_work();
 std::int64_t context_depth();
 std::string& misuse_text();
 // Notes it and returns the error that the driver gives.

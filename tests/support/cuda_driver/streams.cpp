@@ -117,6 +117,10 @@ std::int64_t pending_work() {
   return count;
 }
 
+void drop_pending_work() {
+  for (CUstream_st* stream : handles<CUstream_st>().all()) stream->pending.clear();
+}
+
 // ---- streams
 
 Result cuStreamCreate(SimulatedDevice, Stream* stream, unsigned) {
