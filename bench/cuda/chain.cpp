@@ -110,7 +110,7 @@ class ChainBench {
       session_.fill(y.data(), 0x55, 2 * halves.size());
       for (std::size_t i = 0; i < halves.size(); ++i) {
         float wanted = expected(first[i]), given = half_to_float(halves[i]);
-        if (!(std::abs(given - wanted) <= std::max(std::abs(wanted), 0x1p-14f) * 0x1p-11f))
+        if (!(std::abs(given - wanted) <= std::max(std::abs(wanted), 0x1p-14f) * 0x1.04p-11f))
           throw Mismatch(fmt::format("{}: element {} is {}, {} expected", name, i, given, wanted));
       }
     };

@@ -47,8 +47,8 @@ class LaunchBench {
     // "--only 'n   5'" must not compile 500 kernels.
     if (!options_.only.empty() && prefix.find(options_.only) == std::string::npos) return;
     auto name = [&](const char* what) { return prefix + ", " + what; };
-    add_graph(name("graph of empty kernels"), record("empty", n, 0));
-    add_graph(name("graph of hand-written tiny kernels"), record("tiny", n, 2));
+    add_graph(name("graph of empty kernels"), record("empty", n, 0), n);
+    add_graph(name("graph of hand-written tiny kernels"), record("tiny", n, 2), n);
     add_stream(name("empty launches in a stream"), n);
     add_programs(prefix, n);
     const std::string empty = name("graph of empty kernels");
@@ -79,7 +79,7 @@ class LaunchBench {
   }
 
   // As the caller sees it, and one replay right behind the other.
-  void add_graph(const std::string& name, const std::shared_ptr<Recorded>& graph) {
+  void add_graph(const std::string& name, const std::shared_ptr<Recorded>& graph, int n) {
     Row wall, device;
     wall.name = name + ", submit to done";
     wall.run = [this, graph](int times) {
@@ -90,6 +90,7 @@ class LaunchBench {
     };
     device.name = name + ", back to back";
     device.replay = [graph](int times) { graph->replay(times); };
+    wall.facts.kernels = device.facts.kernels = n;
     harness_.add(std::move(wall));
     harness_.add(std::move(device));
   }
@@ -97,6 +98,7 @@ class LaunchBench {
   void add_stream(const std::string& name, int n) {
     Row row;
     row.name = name + ", submit to done";
+    row.facts.kernels = n;
     row.run = [this, n, function = session_.kernel("empty").function](int times) {
       for (int i = 0; i < times; ++i) {
         for (int k = 0; k < n; ++k)

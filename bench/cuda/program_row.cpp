@@ -12,25 +12,6 @@ constexpr std::size_t ticket_stride = 64;
 constexpr int warm_runs =
     3;  // whatever a Program measures or records for itself is done after them
 
-// The kernel's own number where a Step has no shape.
-int threads_of(const auto& step) {
-  if constexpr (requires { step.shape; })
-    return step.shape.threads;
-  else
-    return step.kernel->lowered.kernel.threads;
-}
-
-int groups_of(const auto& step) {
-  if constexpr (requires { step.shape; })
-    return step.shape.groups;
-  else
-    return 1;
-}
-
-void set_threads(auto& launch, int threads) {
-  if constexpr (requires { launch.threads; }) launch.threads = threads;
-}
-
 void* named(const TensorMap& tensors, const std::string& name) {
   for (const auto& [key, tensor] : tensors)
     if (key == name) return tensor.data();
@@ -62,8 +43,8 @@ class Recordable {
     KernelFacts facts;
     facts.kernels = static_cast<int>(instance_->steps.size());
     const Step& first = instance_->steps.at(0);
-    facts.threads = threads_of(first);
-    facts.groups = groups_of(first);
+    facts.threads = first.shape.threads;
+    facts.groups = first.shape.groups;
     facts.blocks = first.blocks;
     facts.registers = first.kernel->compiled->record.registers;
     facts.spill_bytes = first.kernel->compiled->record.spill_bytes;
@@ -105,7 +86,7 @@ class Recordable {
     launch.buffers = buffers;
     launch.params = step.params;
     launch.blocks = step.blocks;
-    set_threads(launch, threads_of(step));
+    launch.threads = step.shape.threads;
     queue_->launch(launch);
   }
 

@@ -24,14 +24,14 @@ std::string goal_of(const Json& json) {
 void print_row(const Json& row) {
   std::string name = row["name"];
   if (row.contains("unavailable")) {
-    fmt::print("{:<48} not available: {}\n", name, row["unavailable"].get<std::string>());
+    fmt::print("{:<60} not available: {}\n", name, row["unavailable"].get<std::string>());
     return;
   }
   std::string speed = row.contains("tb_s")
                           ? fmt::format("  {:6.3f} TB/s of {:.1f} MB", row["tb_s"].get<double>(),
                                         row["bytes"].get<double>() * 1e-6)
                           : "";
-  fmt::print("{:<48} {:9.3f} us [{:.3f}, {:.3f}] {}{}{}{}{}{}{}{}{}\n", name,
+  fmt::print("{:<60} {:9.3f} us [{:.3f}, {:.3f}] {}{}{}{}{}{}{}{}{}\n", name,
              row["us"].get<double>(), row["low"].get<double>(), row["high"].get<double>(),
              row["clock"].get<std::string>(), speed, text_of(row, "kernels", " kernels"),
              text_of(row, "blocks", " blocks"), text_of(row, "threads", " threads"),
@@ -42,10 +42,10 @@ void print_row(const Json& row) {
 void print_ratio(const Json& ratio) {
   std::string name = ratio["name"];
   if (ratio.contains("unavailable")) {
-    fmt::print("{:<48} not available: {}\n", name, ratio["unavailable"].get<std::string>());
+    fmt::print("{:<60} not available: {}\n", name, ratio["unavailable"].get<std::string>());
     return;
   }
-  fmt::print("{:<48} {:9.3f} [{:.3f}, {:.3f}]{}  ({} / {})\n", name, ratio["value"].get<double>(),
+  fmt::print("{:<60} {:9.3f} [{:.3f}, {:.3f}]{}  ({} / {})\n", name, ratio["value"].get<double>(),
              ratio["low"].get<double>(), ratio["high"].get<double>(), goal_of(ratio),
              ratio["numerator"].get<std::string>(), ratio["denominator"].get<std::string>());
 }
