@@ -26,7 +26,7 @@ std::string message_of(Lane& lane, const TensorMap& inputs, const TensorMap& out
 TEST(PoisonChild, DISABLED_MeetsAnIllegalAddress) {
   if (!child_argument()) GTEST_SKIP() << "the child of another test";
   standin();
-  DescribedDevice device(open_device("cuda"), true);
+  DescribedDevice device(open_device("cuda"));
   int good_runs = std::atoi(child_argument());
   Program program = compile_on(device, mask_graph(), {});
   Lane lane = program.make_lane();

@@ -106,6 +106,15 @@ void standin_drop_pending() {
   drop_pending_work();
 }
 
+void standin_begin_capture(Stream stream) {
+  std::lock_guard lock(SimulatedDevice::mutex());
+  begin_capture(stream);
+}
+std::int64_t standin_end_capture(Stream stream) {
+  std::lock_guard lock(SimulatedDevice::mutex());
+  return end_capture(stream);
+}
+
 std::int64_t standin_context_depth() { return context_depth(); }
 
 const char* standin_misuse() {
