@@ -136,15 +136,15 @@ using namespace scalar_ops;
 constexpr OpInfo rows[] = {
 #define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)     \
   {#name, onnx,           since,      doc,          OpGroup::elementwise, arity, \
-   arity, TypeRule::rule, #semantics, infer_##name, pull_##name, nullptr},
+   arity, TypeRule::rule, #semantics, infer_##name, pull_##name,          nullptr},
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)          \
   {#name, onnx,          since, doc,          OpGroup::structural, least, \
-   most,  TypeRule::any, "",    infer_##name, pull_##name, nullptr},
-#define FUSELINE_REDUCTION(name, onnx, since, doc) \
-  {#name, onnx, since, doc, OpGroup::reduction, 1, 1, TypeRule::any, "", infer_reduction, nullptr,
-   nullptr},
-#define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)         \
-  {#name, onnx,          since, doc,          OpGroup::reduction, least,  \
+   most,  TypeRule::any, "",    infer_##name, pull_##name,         nullptr},
+#define FUSELINE_REDUCTION(name, onnx, since, doc)                                     \
+  {#name,           onnx,    since,  doc, OpGroup::reduction, 1, 1, TypeRule::any, "", \
+   infer_reduction, nullptr, nullptr},
+#define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)        \
+  {#name, onnx,          since, doc,          OpGroup::reduction, least, \
    most,  TypeRule::any, "",    infer_##name, pull_##name,        space_##name},
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE

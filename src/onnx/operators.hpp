@@ -28,6 +28,10 @@ std::span<const OperatorRow> shape_operators();
 std::span<const OperatorRow> index_operators();
 std::span<const OperatorRow> reduce_operators();
 std::span<const OperatorRow> normalization_operators();
+std::span<const OperatorRow> linear_operators();
+std::span<const OperatorRow> pool_operators();
+std::span<const OperatorRow> attention_operators();
+std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> control_operators();
 
 }  // namespace fuseline::onnx
