@@ -4,8 +4,10 @@
 
 #include <array>
 
+#include "base/env.hpp"
 #include "device/cuda/walk.hpp"
 #include "fuseline/ops.hpp"
+#include "support/child_process.hpp"
 
 namespace fuseline::test {
 namespace {
@@ -145,6 +147,56 @@ TEST_F(Failures, OfLoadingAKernelLeaveNoModule) {
   standin().fail_at(nullptr, 0, 0, false);
   run();
   EXPECT_EQ(out[39], 7);
+}
+
+// A frame so large that launch shapes are measured; kernels do nothing, so that this is quick.
+TEST(FailuresChild, DISABLED_OfMeasuring) {
+  if (!child_argument()) GTEST_SKIP() << "the child of another test";
+  set_env(EnvVar::cache, "off");  // measured again each time
+  standin();
+  DescribedDevice device(open_device("cuda"), Kernels::skipped);
+  MaskRun run(700, 600, 1);
+  auto walk = [&](std::int64_t nth) {
+    SCOPED_TRACE("call " + std::to_string(nth));
+    std::string before = open_handles();
+    standin().fail_at(nullptr, nth, unknown_error, false);
+    try {
+      Lane lane = compile_on(device, mask_graph(), {}).make_lane();
+      for (int again = 0; again < 2; ++again) run.run(lane, false);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::device);
+    }
+    if (std::string_view(standin().failed_name()) != "cuCtxPushCurrent") {
+      EXPECT_EQ(open_handles(), before) << standin().failed_name();
+    }
+    if (standin().simulated()) {
+      EXPECT_EQ(standin().pending(), 0);
+      EXPECT_STREQ(standin().misuse(), "");
+    }
+    return standin().failed() > 0;
+  };
+  walk(0);
+  std::int64_t before = standin().calls("cuGraphInstantiate");
+  walk(0);
+  EXPECT_GT(standin().calls("cuGraphInstantiate") - before, 2) << "nothing was measured";
+  for (std::int64_t nth = 1; walk(nth) && !HasFailure(); nth += 3) {
+  }
+  std::_Exit(HasFailure() ? 1 : 42);
+}
+
+TEST_F(Failures, OfMeasuringLaunchShapes) {
+  EXPECT_EQ(ChildProcess("FailuresChild.DISABLED_OfMeasuring", "").wait(), 42);
+}
+
+TEST_F(Failures, OfALaneOfThePoolLeaveThePoolWell) {
+  MaskRun run(5, 21, 7);
+  for (const char* call : {"cuStreamCreate", "cuMemAlloc", "cuStreamSynchronize"}) {
+    Program program = compile_on(device(), mask_graph(), {});
+    standin().fail_at(call, 1, unknown_error, false);
+    EXPECT_THROW(program.run(run.inputs(), run.outputs()), Error) << call;
+    program.run(run.inputs(), run.outputs());
+    run.expect_results();
+  }
 }
 
 TEST_F(Failures, OutOfMemoryTellsTheBytes) {

@@ -46,7 +46,7 @@ using Body = const char*(void* user, const std::uint64_t* values, std::int64_t b
   FUSELINE_STANDIN(std::int64_t, room_at, (std::uint64_t address))                                 \
   /* Launches and copies that have been issued and not been waited for. */                         \
   FUSELINE_STANDIN(std::int64_t, pending, ())                                                      \
-  /* As a device that is lost does. */                                                             \
+  /* Forgets it, as a device that is lost does; a real device is waited for. */                    \
   FUSELINE_STANDIN(void, drop_pending, ())                                                         \
   FUSELINE_STANDIN(std::int64_t, context_depth, ())                                                \
   /* As a caller's capture does: work for the stream is counted from then on, and not done. */     \

@@ -102,6 +102,7 @@ std::int64_t standin_pending() {
 }
 
 void standin_drop_pending() {
+  if (!is_simulated()) return wait_for_device();
   std::lock_guard lock(SimulatedDevice::mutex());
   drop_pending_work();
 }

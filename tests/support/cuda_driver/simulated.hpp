@@ -34,6 +34,7 @@ void describe_function(Function function, Description description);
 
 std::int64_t pending_work();
 void drop_pending_work();
+Result drain_all();
 // Work for a captured stream is counted and not done.
 void begin_capture(Stream stream);
 std::int64_t end_capture(Stream stream);

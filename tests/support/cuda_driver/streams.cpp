@@ -123,6 +123,12 @@ std::int64_t pending_work() {
   return count;
 }
 
+Result drain_all() {
+  for (CUstream_st* stream : handles<CUstream_st>().all())
+    if (Result why = drain(stream)) return why;
+  return success;
+}
+
 void drop_pending_work() {
   for (CUstream_st* stream : handles<CUstream_st>().all()) stream->pending.clear();
 }

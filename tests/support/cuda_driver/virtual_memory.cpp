@@ -61,6 +61,7 @@ Result cuMemAlloc_v2(SimulatedDevice, Pointer* memory, std::size_t bytes) {
 
 Result cuMemFree_v2(SimulatedDevice, Pointer memory) {
   if (Result why = usable()) return why;
+  if (Result why = drain_all()) return why;  // the driver waits here, unlike in cuMemUnmap
   return Memory::all().free(memory) ? success : misuse("memory freed that is not allocated");
 }
 
