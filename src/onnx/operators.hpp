@@ -32,6 +32,9 @@ std::span<const OperatorRow> linear_operators();
 std::span<const OperatorRow> pool_operators();
 std::span<const OperatorRow> attention_operators();
 std::span<const OperatorRow> recurrent_operators();
+std::span<const OperatorRow> resize_operators();
+std::span<const OperatorRow> sample_operators();
+std::span<const OperatorRow> signal_operators();
 std::span<const OperatorRow> control_operators();
 
 }  // namespace fuseline::onnx

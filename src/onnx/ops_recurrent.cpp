@@ -62,9 +62,9 @@ const NamedFunction& function_named(std::string name) {
 std::vector<Activation> activations_of(Context& c, std::vector<std::string> names,
                                        std::size_t directions) {
   std::vector<std::string> given = c.text_list("activations");
-  std::size_t each = names.size();
-  for (std::size_t d = 1; d < directions; ++d)
-    names.insert(names.end(), names.begin(), names.begin() + static_cast<long>(each));
+  const std::vector<std::string> once = names;
+  std::size_t each = once.size();
+  for (std::size_t d = 1; d < directions; ++d) names.insert(names.end(), once.begin(), once.end());
   if (!given.empty()) names = given;
   std::vector<double> alphas = c.real_list("activation_alpha"),
                       betas = c.real_list("activation_beta");
