@@ -155,6 +155,7 @@ class Conformance : public ::testing::Test {
     if (!python || !*python)
       GTEST_SKIP() << "FUSELINE_TEST_PYTHON is not set; tests/python-env prints it";
     setenv("FUSELINE_CACHE_DIR", FUSELINE_BINARY_DIR "/tests/conformance/kernels", 0);
+    setenv("OMP_NUM_THREADS", "1", 0);  // the cases run beside each other
     folder_ = FUSELINE_BINARY_DIR "/tests/conformance";
     fs::create_directories(folder_);
     std::string command = "'" + std::string(python) +
