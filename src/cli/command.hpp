@@ -14,6 +14,7 @@ void add_info(CLI::App& program, Run& run);
 void add_explain(CLI::App& program, Run& run);
 void add_cache(CLI::App& program, Run& run);
 void add_bench(CLI::App& program, Run& run);
+void add_diagnose(CLI::App& program, Run& run);
 void add_compare(CLI::App& program, Run& run);
 void add_ledger(CLI::App& program, Run& run);
 

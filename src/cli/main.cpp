@@ -29,6 +29,7 @@ void declare(CLI::App& program, Run& run) {
   add_explain(program, run);
   add_bench(program, run);
   add_compare(program, run);
+  add_diagnose(program, run);
   add_ledger(program, run);
   add_info(program, run);
   add_cache(program, run);

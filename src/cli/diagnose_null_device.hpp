@@ -1,0 +1,28 @@
+// A device whose kernels do nothing: the same launches, blocks, arguments and copies.
+#pragma once
+
+#include "program/device.hpp"
+
+namespace fuseline::cli {
+
+// Wraps a device. What its Programs leave in their outputs is whatever stood there, so only
+// `fuseline diagnose` makes one, for times; no option and no variable leads here.
+class NullKernelDevice final : public Device {
+ public:
+  explicit NullKernelDevice(Device& device) : device_(device) {}
+
+  DeviceId id() const override { return device_.id(); }
+  const Target& target() const override { return device_.target(); }
+  std::string identity() const override { return device_.identity() + ", null kernels"; }
+  // The kernel without its body; another kernel for the cache of generated code, too.
+  std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override;
+  std::string source_of(const loop::Kernel& kernel) override;
+  std::unique_ptr<Queue> make_queue() override { return device_.make_queue(); }
+  std::shared_ptr<void> allocate(std::size_t bytes) override { return device_.allocate(bytes); }
+  std::unique_ptr<Arena> make_arena() override { return device_.make_arena(); }
+
+ private:
+  Device& device_;
+};
+
+}  // namespace fuseline::cli

@@ -1,0 +1,112 @@
+// Copies of host memory, timed in samples of at least a millisecond.
+#include "ledger/roofline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+namespace fuseline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Buffers {
+  explicit Buffers(std::size_t bytes)
+      : from(std::make_unique<char[]>(bytes)), to(std::make_unique<char[]>(bytes)) {
+    std::memset(from.get(), 1, bytes);  // every page of both exists before it is timed
+    std::memset(to.get(), 2, bytes);
+  }
+  std::unique_ptr<char[]> from, to;
+};
+
+void copy_part(const Buffers& buffers, std::size_t begin, std::size_t end, int times) {
+  for (int i = 0; i < times; ++i) {
+    std::memcpy(buffers.to.get() + begin, buffers.from.get() + begin, end - begin);
+    asm volatile("" : : "r"(buffers.to.get()) : "memory");  // each copy is made
+  }
+}
+
+// Each thread copies its part; starting and ending the threads is not timed.
+double copy_on_threads(const Buffers& buffers, std::size_t bytes, int threads, int times) {
+  std::barrier gate(threads + 1);
+  std::vector<std::jthread> team;
+  auto count = static_cast<std::size_t>(threads);
+  for (std::size_t i = 0; i < count; ++i)
+    team.emplace_back([&, i] {
+      gate.arrive_and_wait();
+      copy_part(buffers, bytes * i / count, bytes * (i + 1) / count, times);
+      gate.arrive_and_wait();
+    });
+  gate.arrive_and_wait();
+  auto begin = Clock::now();
+  gate.arrive_and_wait();
+  return seconds_since(begin);
+}
+
+double copy_alone(const Buffers& buffers, std::size_t bytes, int times) {
+  auto begin = Clock::now();
+  copy_part(buffers, 0, bytes, times);
+  return seconds_since(begin);
+}
+
+}  // namespace
+
+std::vector<double> copy_sizes() { return {4096, 65536, 1 << 20, 16 << 20, 256 << 20}; }
+
+CopyPoint measure_copies(const std::string& path, double bytes,
+                         const std::function<double(int)>& copies) {
+  constexpr double least_seconds = 1e-3;
+  constexpr int samples = 9, most = 1 << 20;
+  int times = 1;
+  while (copies(times) < least_seconds && times < most) times *= 2;
+  std::vector<double> rates;
+  for (int i = 0; i < samples; ++i)
+    rates.push_back(bytes * times / std::max(copies(times), 1e-9) / 1e9);
+  return {path, bytes, median_interval(rates)};
+}
+
+std::string host_path(int threads) {
+  return fmt::format("host, {} thread{}", threads, threads == 1 ? "" : "s");
+}
+
+Roofline host_roofline(int threads, const std::function<void()>& between) {
+  Roofline roofline;
+  for (double size : copy_sizes()) {
+    auto bytes = static_cast<std::size_t>(size);
+    Buffers buffers(bytes);
+    roofline.points.push_back(measure_copies(
+        host_path(1), size, [&](int times) { return copy_alone(buffers, bytes, times); }));
+    if (between) between();
+    if (threads <= 1) continue;
+    roofline.points.push_back(measure_copies(host_path(threads), size, [&](int times) {
+      return copy_on_threads(buffers, bytes, threads, times);
+    }));
+    if (between) between();
+  }
+  return roofline;
+}
+
+std::optional<double> rate_near(const Roofline& roofline, const std::string& path, double bytes) {
+  std::optional<double> rate;
+  double nearest = 0;
+  for (const CopyPoint& point : roofline.points) {
+    if (point.path != path) continue;
+    double distance = std::abs(std::log(point.bytes / std::max(bytes, 1.0)));
+    if (rate && distance >= nearest) continue;
+    rate = point.gb_per_s.value;
+    nearest = distance;
+  }
+  return rate;
+}
+
+}  // namespace fuseline
