@@ -58,7 +58,7 @@ void add_device_copies(Roofline& roofline, const std::function<void()>& between)
       auto bytes = static_cast<std::size_t>(size);
       auto pageable = std::make_unique<char[]>(bytes);
       measure_both_ways(roofline, device, "pageable", pageable.get(), bytes);
-      auto pinned = device.allocate(bytes);
+      auto pinned = device.allocate_host(bytes);
       measure_both_ways(roofline, device, "pinned", pinned.get(), bytes);
       between();
     }

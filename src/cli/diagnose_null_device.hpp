@@ -19,6 +19,9 @@ class NullKernelDevice final : public Device {
   std::string source_of(const loop::Kernel& kernel) override;
   std::unique_ptr<Queue> make_queue() override { return device_.make_queue(); }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return device_.allocate(bytes); }
+  std::shared_ptr<void> allocate_host(std::size_t bytes) override {
+    return device_.allocate_host(bytes);
+  }
   std::unique_ptr<Arena> make_arena() override { return device_.make_arena(); }
 
  private:
