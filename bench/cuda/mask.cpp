@@ -64,6 +64,11 @@ class MaskBench {
         {"against atomic-per-pixel", "fuseline mask + count", {"atomic-per-pixel"}, 20.0});
     harness_.compare({"against unfused", "fuseline mask + count", {"unfused"}});
     harness_.compare({"against NPP", "fuseline mask + count", {"NPP"}});
+    harness_.compare({"the shape that was chosen, against the best",
+                      "fuseline mask + count",
+                      {"mask + count by shape"}});
+    harness_.compare(
+        {"the same for count alone", "fuseline count alone", {"count alone by shape"}});
     harness_.note("frames", frame_count);
     harness_.note("area of the last frame", area_);
   }
@@ -158,7 +163,16 @@ class MaskBench {
   void add_program(const std::string& name, const Graph& graph, bool fusion, bool with_mask,
                    double bytes) {
     Row row = program_row(session_, name, graph, {.fusion = fusion}, runs(with_mask), bytes);
-    row.check = [this, name, with_mask] {
+    add_checked(std::move(row), with_mask);
+  }
+
+  void add_shapes(const std::string& family, const Graph& graph, bool with_mask, double bytes) {
+    for (Row& row : shape_rows(session_, family, graph, runs(with_mask), bytes))
+      add_checked(std::move(row), with_mask);
+  }
+
+  void add_checked(Row row, bool with_mask) {
+    row.check = [this, name = row.name, with_mask] {
       if (with_mask) check_mask(name);
       check_area(name);
     };
@@ -168,6 +182,8 @@ class MaskBench {
   void add_program_rows() {
     add_program("fuseline mask + count", mask_graph(limit), true, true, mask_bytes);
     add_program("fuseline count alone", count_graph(), true, false, count_bytes);
+    add_shapes("mask + count by shape", mask_graph(limit), true, mask_bytes);
+    add_shapes("count alone by shape", count_graph(), false, count_bytes);
     add_program("unfused", mask_graph(limit), false, true, mask_bytes);
     std::vector<Run> hue = runs(true);
     for (Run& run : hue)  // in_range gives bool

@@ -21,10 +21,12 @@ void* named(const TensorMap& tensors, const std::string& name) {
 // A Program with the working memory of one Lane.
 class Recordable {
  public:
-  Recordable(Session& session, const Graph& graph, CompileOptions options, const Run& run)
+  Recordable(Session& session, const Graph& graph, CompileOptions options, const Run& run,
+             Choices choices = {})
       : queue_(session.device().make_queue()) {
     options.device = "cuda";
-    program_ = std::make_shared<Program::Impl>(graph, options, session.device());
+    program_ =
+        std::make_shared<Program::Impl>(graph, options, session.device(), std::move(choices));
     Lane::Impl lane(program_);
     for (int i = 0; i < warm_runs; ++i) lane.run(run.inputs, run.outputs);
     instance_ = program_->instance(run.inputs);
@@ -49,6 +51,11 @@ class Recordable {
     facts.registers = first.kernel->compiled->record.registers;
     facts.spill_bytes = first.kernel->compiled->record.spill_bytes;
     return facts;
+  }
+
+  std::vector<LaunchShape> shapes() const {
+    require(instance_->steps.size() == 1, "launch shapes are compared for one kernel");
+    return launch_shapes(instance_->steps[0].kernel->plan, instance_->sizes);
   }
 
   void replay_on(driver_api::Stream stream, int times) {
@@ -97,11 +104,8 @@ class Recordable {
   std::unique_ptr<Recording> recording_;
 };
 
-}  // namespace
-
-Row program_row(Session& session, std::string name, const Graph& graph,
-                const CompileOptions& options, const std::vector<Run>& runs, double bytes) {
-  auto program = std::make_shared<Recordable>(session, graph, options, runs.at(0));
+Row replayed_row(Session& session, std::string name, std::shared_ptr<Recordable> program,
+                 const std::vector<Run>& runs, double bytes) {
   program->record(runs);
   Row row;
   row.name = std::move(name);
@@ -110,6 +114,30 @@ Row program_row(Session& session, std::string name, const Graph& graph,
   row.replay = [program, stream = session.stream()](int n) { program->replay_on(stream, n); };
   row.facts = program->facts();
   return row;
+}
+
+}  // namespace
+
+Row program_row(Session& session, std::string name, const Graph& graph,
+                const CompileOptions& options, const std::vector<Run>& runs, double bytes) {
+  auto program = std::make_shared<Recordable>(session, graph, options, runs.at(0));
+  return replayed_row(session, std::move(name), std::move(program), runs, bytes);
+}
+
+std::vector<Row> shape_rows(Session& session, const std::string& family, const Graph& graph,
+                            const std::vector<Run>& runs, double bytes) {
+  std::vector<LaunchShape> shapes = Recordable(session, graph, {}, runs.at(0)).shapes();
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    Choices choices{.shape = [i](std::span<const LaunchShape>) { return i; }};
+    auto program =
+        std::make_shared<Recordable>(session, graph, CompileOptions{}, runs[0], std::move(choices));
+    rows.push_back(replayed_row(
+        session, fmt::format("{}, {} x {}", family, shapes[i].threads, shapes[i].groups),
+        std::move(program), runs, bytes));
+    rows.back().family = family;
+  }
+  return rows;
 }
 
 Row lane_row(Session& session, std::string name, const Graph& graph, const CompileOptions& options,

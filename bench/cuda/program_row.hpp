@@ -18,6 +18,11 @@ struct Run {
 Row program_row(Session& session, std::string name, const Graph& graph,
                 const CompileOptions& options, const std::vector<Run>& runs, double bytes);
 
+// The same once for each launch shape that a Program of one kernel can choose from: whether it
+// chose well. They are a family of the given name.
+std::vector<Row> shape_rows(Session& session, const std::string& family, const Graph& graph,
+                            const std::vector<Run>& runs, double bytes);
+
 // Wall time of Lane::run, which waits for the result.
 Row lane_row(Session& session, std::string name, const Graph& graph, const CompileOptions& options,
              const Run& run, double bytes);

@@ -1,4 +1,4 @@
-// Programs on a CUDA device: against evaluate, recorded against eager, many threads.
+// Programs on a CUDA device: against evaluate, in device memory, many threads.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,43 +6,20 @@
 #include <optional>
 #include <thread>
 
-#include "base/fail.hpp"
 #include "fuseline/ops.hpp"
 #include "fuzz/agreement.hpp"
 #include "fuzz/random_graph.hpp"
+#include "gpu/support.hpp"
 #include "graph/evaluate.hpp"
-#include "program/device_registry.hpp"
 #include "program/program_impl.hpp"
 #include "support/mask_graph.hpp"
+#include "support/random_frame.hpp"
 
 namespace fuseline {
 namespace {
 
-struct Frame {
-  std::vector<std::uint8_t> pixels;
-  std::int64_t height, width;
-  explicit Frame(std::int64_t h, std::int64_t w, unsigned seed)
-      : pixels(static_cast<std::size_t>(h * w * 3)), height(h), width(w) {
-    for (auto& byte : pixels)
-      byte = static_cast<std::uint8_t>((seed = seed * 1664525u + 1013904223u) >> 24);
-  }
-  Tensor tensor() { return Tensor::of(pixels.data(), {height, width, 3}); }
-  std::int64_t area(int limit) const {
-    std::int64_t sum = 0;
-    for (std::size_t p = 0; p < pixels.size(); p += 3)
-      sum +=
-          (9798 * pixels[p] + 19235 * pixels[p + 1] + 3735 * pixels[p + 2] + 16384) >> 15 > limit;
-    return sum;
-  }
-};
-
-class Gpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    for (const DeviceStatus& status : device_status())
-      if (status.name == "cuda" && !status.available) GTEST_SKIP() << status.detail;
-  }
-};
+using Gpu = test::GpuTest;
+using Frame = RandomFrame;
 
 TEST_F(Gpu, RandomGraphsAgreeWithTheReference) {
   const char* text = std::getenv("FUSELINE_FUZZ_CASES");
@@ -86,28 +63,6 @@ TEST_F(Gpu, MaskIsRightAtEverySizeAndOffset) {
     auto expected = evaluate(mask_graph(), inputs);
     auto actual = program.run(inputs);
     EXPECT_EQ(std::memcmp(actual[0].data(), expected[0].data(), 6000), 0) << "offset " << offset;
-  }
-}
-
-TEST_F(Gpu, ReplaysAreBitEqualToEagerRuns) {
-  Program recorded = compile(mask_graph(), {.device = "cuda"});
-  Program eager = compile(mask_graph(), {.device = "cuda", .record = Record::off});
-  Lane a = recorded.make_lane(), b = eager.make_lane();
-  std::vector<std::uint8_t> mask_a(77 * 131), mask_b(77 * 131);
-  std::int64_t area_a = 0, area_b = 0;
-  auto outputs = [](auto& mask, auto& area) {
-    return TensorMap{{"mask", Tensor::of(mask.data(), {77, 131})}, {"area", Tensor::of(&area, {})}};
-  };
-  Frame frame(77, 131, 1), other(77, 131, 2);
-  for (int run = 0; run < 20000; ++run) {
-    Frame& now = run % 7 == 3 ? other : frame;  // another address now and then
-    now.pixels[static_cast<std::size_t>(run) % now.pixels.size()] += 77;
-    a.run({{"frame", now.tensor()}}, outputs(mask_a, area_a));
-    ASSERT_EQ(area_a, now.area(127)) << "run " << run;
-    if (run % 50 != 0) continue;
-    b.run({{"frame", now.tensor()}}, outputs(mask_b, area_b));
-    ASSERT_EQ(area_a, area_b);
-    ASSERT_EQ(mask_a, mask_b) << "run " << run;
   }
 }
 

@@ -75,7 +75,10 @@ class CudaDevice final : public Device {
     return loader_->get(kernel);
   }
   std::string source_of(const loop::Kernel& kernel) override { return print_cuda(kernel); }
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(context_); }
+  std::unique_ptr<Queue> make_queue() override {
+    bool overlaps = target_.sm >= 90 && driver().graph_add_edges != nullptr;
+    return std::make_unique<CudaQueue>(context_, overlaps);
+  }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     ContextScope scope(context_);

@@ -68,6 +68,14 @@ struct CopyNode {
   std::size_t width_bytes, height, depth;
 };
 
+// Programmatic dependency: the kernel behind starts when all blocks of the one before it have said
+// launch_dependents, and waits for the rest itself.
+struct EdgeData {
+  unsigned char from_port, to_port, type;
+  unsigned char reserved[5];
+};
+inline constexpr EdgeData programmatic_edge = {1, 0, 1, {}};
+
 struct MemoryLocation {
   int type;  // 1: a device
   int id;
@@ -159,9 +167,15 @@ struct MemoryAccess {
   FUSELINE_DRIVER(memory_access, cuMemSetAccess, cuMemSetAccess,                                   \
                   (Pointer, std::size_t, const MemoryAccess*, std::size_t))
 
+// The same for what newer drivers have; nullptr where it is missing.
+#define FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER)                                \
+  FUSELINE_DRIVER(graph_add_edges, cuGraphAddDependencies_v2, cuGraphAddDependencies_v2, \
+                  (Graph, const Node*, const Node*, const EdgeData*, std::size_t))
+
 #define FUSELINE_DRIVER_TYPE(member, symbol, name, parameters) \
   using member##_fn = Result parameters;
 FUSELINE_DRIVER_SYMBOLS(FUSELINE_DRIVER_TYPE)
+FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER_TYPE)
 #undef FUSELINE_DRIVER_TYPE
 
 }  // namespace fuseline::cuda::driver_api

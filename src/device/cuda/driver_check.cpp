@@ -29,6 +29,12 @@ constexpr bool agrees(R (*)(Args...)) {
 #define FUSELINE_DRIVER_SAME(member, symbol, name, parameters) \
   static_assert(agrees<member##_fn>(static_cast<decltype(&::name)>(nullptr)), #symbol);
 FUSELINE_DRIVER_SYMBOLS(FUSELINE_DRIVER_SAME)
+#if CUDA_VERSION >= 12030
+FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER_SAME)
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData) &&
+              programmatic_edge.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC &&
+              programmatic_edge.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+#endif
 #undef FUSELINE_DRIVER_SAME
 
 static_assert(sizeof(KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));

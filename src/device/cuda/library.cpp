@@ -68,10 +68,11 @@ Library::Library(std::span<const char* const> names) {
     reason_ = fmt::format("{} was found but does not load: {}", names[0], broken);
 }
 
+void* Library::look(const char* symbol) const { return handle_ ? dlsym(handle_, symbol) : nullptr; }
+
 void* Library::find(const char* symbol) {
-  if (!handle_) return nullptr;
-  void* address = dlsym(handle_, symbol);
-  if (!address) {
+  void* address = look(symbol);
+  if (handle_ && !address) {
     reason_ = fmt::format("{} has no {}: it is too old", path_, symbol);
     handle_ = nullptr;
   }

@@ -29,7 +29,14 @@ class Library {
     function = reinterpret_cast<Function*>(find(symbol));
   }
 
+  // Sets a function pointer, nullptr where the symbol is missing.
+  template <class Function>
+  void resolve_optional(Function*& function, const char* symbol) {
+    function = reinterpret_cast<Function*>(look(symbol));
+  }
+
  private:
+  void* look(const char* symbol) const;
   void* find(const char* symbol);
 
   void* handle_ = nullptr;

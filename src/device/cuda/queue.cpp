@@ -54,7 +54,8 @@ CudaRecording::~CudaRecording() {
   driver().context_pop(&popped);
 }
 
-CudaQueue::CudaQueue(driver_api::Context context) : context_(context) {
+CudaQueue::CudaQueue(driver_api::Context context, bool overlaps)
+    : context_(context), overlaps_(overlaps) {
   ContextScope scope(context_);
   FUSELINE_CUDA(stream_create(&own_, driver_api::stream_non_blocking));
   stream_ = own_;
@@ -211,12 +212,19 @@ void CudaQueue::add_kernel(const Launch& launch) {
   step.kernel.block_x = static_cast<unsigned>(launch.threads);
   step.kernel.grid_y = step.kernel.grid_z = step.kernel.block_y = step.kernel.block_z = 1;
   step.kernel.params = pointers.data();
-  // Each step waits for the one before: a Program's steps are in order.
-  const driver_api::Node* before =
-      recording_->steps.empty() ? nullptr : &recording_->steps.back().node;
+  bool overlap = overlaps_ && !recording_->steps.empty() && !recording_->steps.back().is_copy;
+  const driver_api::Node* before = overlap ? nullptr : last_node();
   FUSELINE_CUDA(
       graph_add_kernel(&step.node, recording_->graph, before, before ? 1 : 0, &step.kernel));
+  if (overlap)
+    FUSELINE_CUDA(graph_add_edges(recording_->graph, last_node(), &step.node,
+                                  &driver_api::programmatic_edge, 1));
   recording_->steps.push_back(std::move(step));
+}
+
+// Each step waits for the one before: a Program's steps are in order.
+const driver_api::Node* CudaQueue::last_node() const {
+  return recording_->steps.empty() ? nullptr : &recording_->steps.back().node;
 }
 
 void CudaQueue::add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target,
@@ -237,8 +245,7 @@ void CudaQueue::add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target,
   CudaRecording::Step step;
   step.is_copy = true;
   step.copy = node;
-  const driver_api::Node* before =
-      recording_->steps.empty() ? nullptr : &recording_->steps.back().node;
+  const driver_api::Node* before = last_node();
   FUSELINE_CUDA(
       graph_add_copy(&step.node, recording_->graph, before, before ? 1 : 0, &step.copy, context_));
   recording_->steps.push_back(std::move(step));

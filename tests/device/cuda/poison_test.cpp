@@ -2,6 +2,7 @@
 // the Program gives nothing any more.
 #include <gmock/gmock.h>
 
+#include "base/env.hpp"
 #include "device/cuda/walk.hpp"
 #include "support/child_process.hpp"
 
@@ -26,7 +27,7 @@ std::string message_of(Lane& lane, const TensorMap& inputs, const TensorMap& out
 TEST(PoisonChild, DISABLED_MeetsAnIllegalAddress) {
   if (!child_argument()) GTEST_SKIP() << "the child of another test";
   standin();
-  DescribedDevice device(open_device("cuda"), true);
+  DescribedDevice device(open_device("cuda"));
   int good_runs = std::atoi(child_argument());
   Program program = compile_on(device, mask_graph(), {});
   Lane lane = program.make_lane();
@@ -48,11 +49,33 @@ TEST(PoisonChild, DISABLED_MeetsAnIllegalAddress) {
   std::_Exit(HasFailure() ? 1 : 42);
 }
 
+// With a wait behind every launch the kernel is known among many.
+TEST(PoisonChild, DISABLED_ChecksEachKernel) {
+  if (!child_argument()) GTEST_SKIP() << "the child of another test";
+  set_env(EnvVar::check, "each");
+  standin();
+  DescribedDevice device(open_device("cuda"));
+  Program program = compile_on(device, mask_graph(), {.fusion = false});
+  Lane lane = program.make_lane();
+  MaskRun good(16, 48, 1);
+  good.run(lane);
+  ASSERT_GT(program.report().size(), 2u);
+  Tensor nowhere(reinterpret_cast<void*>(standin().wild_address()), DType::u8, {16, 48, 3},
+                 device.id());
+  EXPECT_THAT(message_of(lane, {{"frame", nowhere}}, good.outputs()),
+              HasSubstr("kernel " + program.report()[0].name));
+  std::_Exit(HasFailure() ? 1 : 42);
+}
+
 TEST_F(Poison, AnIllegalAddressIsToldAndNothingFollows) {
   for (const char* good_runs : {"0", "1", "3"}) {
     SCOPED_TRACE(good_runs);
     EXPECT_EQ(ChildProcess("PoisonChild.DISABLED_MeetsAnIllegalAddress", good_runs).wait(), 42);
   }
+}
+
+TEST_F(Poison, CheckingEachNamesTheKernelAmongMany) {
+  EXPECT_EQ(ChildProcess("PoisonChild.DISABLED_ChecksEachKernel", "").wait(), 42);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/env.hpp"
 #include "device/cuda/kernel.hpp"
 #include "emit/cuda_c/host/host.hpp"
+#include "program/arena.hpp"
 #include "program/device_registry.hpp"
 
 namespace fuseline::test {
@@ -21,6 +22,12 @@ std::atomic<bool (*)()> inside{nullptr};
 // Beside the test program, which may have been moved.
 std::string own_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
 
+void* standin_library() {
+  static void* library = dlopen((own_folder() + "/cuda_driver/libcuda.so.1").c_str(), RTLD_NOW);
+  if (!library) throw std::runtime_error(dlerror());
+  return library;
+}
+
 Standin open_standin() {
   std::string folder = own_folder() + "/cuda_driver";
   std::string others = env(EnvVar::library_path).value_or("");
@@ -28,8 +35,7 @@ Standin open_standin() {
   if (!env(EnvVar::cache_dir)) set_env(EnvVar::cache_dir, own_folder() + "/kernel-cache");
   if (!env(EnvVar::log)) set_env(EnvVar::log, "error");  // failed recordings are no news here
   Standin standin;
-  void* library = dlopen((folder + "/libcuda.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw std::runtime_error(dlerror());
+  void* library = standin_library();
 #define FUSELINE_STANDIN_FIND(result, name, parameters) \
   standin.name = reinterpret_cast<decltype(standin.name)>(dlsym(library, "standin_" #name));
   FUSELINE_STANDIN_CONTROLS(FUSELINE_STANDIN_FIND)
@@ -49,6 +55,42 @@ std::string why_no_device() {
 const Standin& standin() {
   static const Standin opened = open_standin();
   return opened;
+}
+
+const DriverCalls& driver_calls() {
+  static const DriverCalls calls = [] {
+    DriverCalls found;
+#define FUSELINE_STANDIN_FIND(member, symbol, name, parameters) \
+  found.member =                                                \
+      reinterpret_cast<cuda::driver_api::member##_fn*>(dlsym(standin_library(), #symbol));
+    FUSELINE_DRIVER_SYMBOLS(FUSELINE_STANDIN_FIND)
+#undef FUSELINE_STANDIN_FIND
+    return found;
+  }();
+  return calls;
+}
+
+CallerStream::CallerStream() {
+  cuda::driver_api::Context popped = nullptr;
+  EXPECT_EQ(driver_calls().primary_retain(&context_, 0), cuda::driver_api::success);
+  EXPECT_EQ(driver_calls().context_push(context_), cuda::driver_api::success);
+  EXPECT_EQ(driver_calls().stream_create(&stream_, cuda::driver_api::stream_non_blocking),
+            cuda::driver_api::success);
+  driver_calls().context_pop(&popped);
+}
+
+CallerStream::~CallerStream() {
+  cuda::driver_api::Context popped = nullptr;
+  driver_calls().context_push(context_);
+  driver_calls().stream_destroy(stream_);
+  driver_calls().context_pop(&popped);
+}
+
+void CallerStream::wait() const {
+  cuda::driver_api::Context popped = nullptr;
+  driver_calls().context_push(context_);
+  EXPECT_EQ(driver_calls().stream_wait(stream_), cuda::driver_api::success);
+  driver_calls().context_pop(&popped);
 }
 
 bool inside_driver() {
@@ -81,18 +123,13 @@ struct DescribedDevice::HostBody {
            standin().room_at(values[i]) / static_cast<std::int64_t>(size_of(pointers[i]->dtype))});
     std::span params(values + pointers.size(), self.kernel.params.size());
     if (!self.compiled) self.compiled.emplace(std::vector{host::source_of(self.kernel)});
-    auto run_blocks = [&](const auto& kernels) {
-      if constexpr (requires { kernels.run(0, spans, params, blocks, 0, threads); })
-        return kernels.run(0, spans, params, blocks, 0, threads);
-      else
-        return kernels.run(0, spans, params, blocks);
-    };
-    self.fault = run_blocks(*self.compiled);
+    self.fault = self.compiled->run(0, spans, params, blocks, 0, threads);
     return self.fault.empty() ? nullptr : self.fault.c_str();
   }
 };
 
-DescribedDevice::DescribedDevice(Device& inner, bool results) : inner_(inner), results_(results) {}
+DescribedDevice::DescribedDevice(Device& inner, Kernels kernels, Memory memory)
+    : inner_(inner), kernels_(kernels), memory_(memory) {}
 DescribedDevice::~DescribedDevice() = default;
 
 std::shared_ptr<const CompiledKernel> DescribedDevice::compile(const loop::Kernel& kernel) {
@@ -104,8 +141,13 @@ std::shared_ptr<const CompiledKernel> DescribedDevice::compile(const loop::Kerne
   body = std::make_unique<HostBody>(HostBody{kernel, {}, {}});
   std::size_t pointers = body->pointers().size();
   standin().describe(function, pointers, pointers + kernel.params.size(),
-                     results_ ? HostBody::run : nullptr, body.get());
+                     kernels_ == Kernels::run ? HostBody::run : nullptr, body.get());
   return compiled;
+}
+
+std::unique_ptr<Arena> DescribedDevice::make_arena() {
+  if (memory_ == Memory::moves) return std::make_unique<MovingArena>(*this);
+  return inner_.make_arena();
 }
 
 // ---- the test's surroundings
@@ -124,11 +166,12 @@ void CudaTest::TearDown() {
   EXPECT_EQ(standin().context_depth(), 0);
 }
 
-DescribedDevice& CudaTest::device(bool results) {
+DescribedDevice& CudaTest::device(Kernels kernels, Memory memory) {
   // Never destroyed: kernels stay with the device itself.
-  static auto* with = new DescribedDevice(open_device("cuda"), true);
-  static auto* without = new DescribedDevice(open_device("cuda"), false);
-  return results ? *with : *without;
+  static auto* devices = new std::map<std::pair<Kernels, Memory>, std::unique_ptr<DescribedDevice>>;
+  auto& device = (*devices)[{kernels, memory}];
+  if (!device) device = std::make_unique<DescribedDevice>(open_device("cuda"), kernels, memory);
+  return *device;
 }
 
 std::string open_handles() {
@@ -136,7 +179,10 @@ std::string open_handles() {
   for (auto [made, ended] : {std::pair{"cuMemAlloc", "cuMemFree"},
                              {"cuStreamCreate", "cuStreamDestroy"},
                              {"cuGraphCreate", "cuGraphDestroy"},
-                             {"cuGraphInstantiate", "cuGraphExecDestroy"}})
+                             {"cuGraphInstantiate", "cuGraphExecDestroy"},
+                             {"cuMemAddressReserve", "cuMemAddressFree"},
+                             {"cuMemCreate", "cuMemRelease"},
+                             {"cuMemMap", "cuMemUnmap"}})
     text += std::string(made) + " " + std::to_string(standin().done(made) - standin().done(ended)) +
             "; ";
   if (standin().simulated())

@@ -23,24 +23,54 @@ struct Standin {
 // Opened once, in front of all other drivers.
 const Standin& standin();
 
-// The device, and what the simulation must know of each kernel. With `results` kernels are run by
-// the host simulator of emit/cuda_c, else they do nothing.
+// The driver's own functions, of the stand-in.
+struct DriverCalls {
+#define FUSELINE_STANDIN_POINTER(member, symbol, name, parameters) \
+  cuda::driver_api::member##_fn* member = nullptr;
+  FUSELINE_DRIVER_SYMBOLS(FUSELINE_STANDIN_POINTER)
+#undef FUSELINE_STANDIN_POINTER
+};
+const DriverCalls& driver_calls();
+
+// A stream that a caller of Fuseline has made.
+class CallerStream {
+ public:
+  CallerStream();
+  ~CallerStream();
+  CallerStream(const CallerStream&) = delete;
+  CallerStream& operator=(const CallerStream&) = delete;
+  cuda::driver_api::Stream get() const { return stream_; }
+  void wait() const;
+
+ private:
+  cuda::driver_api::Context context_ = nullptr;
+  cuda::driver_api::Stream stream_ = nullptr;
+};
+
+enum class Kernels { run, skipped };
+enum class Memory { stays, moves };  // when an arena grows
+
+// The device, and what the simulation must know of each kernel: kernels are run by the host
+// simulator of emit/cuda_c, or do nothing.
 class DescribedDevice final : public Device {
  public:
-  DescribedDevice(Device& inner, bool results);
+  explicit DescribedDevice(Device& inner, Kernels kernels = Kernels::run,
+                           Memory memory = Memory::stays);
   ~DescribedDevice() override;
   DeviceId id() const override { return inner_.id(); }
   const Target& target() const override { return inner_.target(); }
-  std::string identity() const { return target().name; }
+  std::string identity() const override { return inner_.identity(); }
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override;
   std::string source_of(const loop::Kernel& kernel) override { return inner_.source_of(kernel); }
   std::unique_ptr<Queue> make_queue() override { return inner_.make_queue(); }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
+  std::unique_ptr<Arena> make_arena() override;
 
  private:
   struct HostBody;
   Device& inner_;
-  bool results_;
+  Kernels kernels_;
+  Memory memory_;
   std::mutex mutex_;  // guards bodies_
   std::map<cuda::driver_api::Function, std::unique_ptr<HostBody>> bodies_;
 };
@@ -51,7 +81,7 @@ class CudaTest : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
   // One for all tests of a process.
-  static DescribedDevice& device(bool results = true);
+  static DescribedDevice& device(Kernels kernels = Kernels::run, Memory memory = Memory::stays);
 };
 
 // What was opened or allocated and not given back, by the count of calls; one line.

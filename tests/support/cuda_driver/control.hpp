@@ -40,14 +40,18 @@ using Body = const char*(void* user, const std::uint64_t* values, std::int64_t b
   /* Calls of the table that the simulation does not know, by name. */                             \
   FUSELINE_STANDIN(const char*, unknown_calls, ())                                                 \
   FUSELINE_STANDIN(std::size_t, memory_in_use, ())                                                 \
+  /* 0: as much as at the start. */                                                                \
   FUSELINE_STANDIN(void, limit_memory, (std::size_t bytes))                                        \
   /* Bytes of live memory from an address on. */                                                   \
   FUSELINE_STANDIN(std::int64_t, room_at, (std::uint64_t address))                                 \
   /* Launches and copies that have been issued and not been waited for. */                         \
   FUSELINE_STANDIN(std::int64_t, pending, ())                                                      \
-  /* As a device that is lost does. */                                                             \
+  /* Forgets it, as a device that is lost does; a real device is waited for. */                    \
   FUSELINE_STANDIN(void, drop_pending, ())                                                         \
   FUSELINE_STANDIN(std::int64_t, context_depth, ())                                                \
+  /* As a caller's capture does: work for the stream is counted from then on, and not done. */     \
+  FUSELINE_STANDIN(void, begin_capture, (cuda::driver_api::Stream stream))                         \
+  FUSELINE_STANDIN(std::int64_t, end_capture, (cuda::driver_api::Stream stream))                   \
   /* What was done against the driver's rules, a line each; read once. */                          \
   FUSELINE_STANDIN(const char*, misuse, ())
 

@@ -1,5 +1,6 @@
-// Device, contexts, errors and memory of the simulation.
+// Device, contexts and errors of the simulation.
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "support/cuda_driver/simulated.hpp"
@@ -25,6 +26,7 @@ constexpr ErrorText error_texts[] = {
      "an illegal memory access was encountered"},
     {error_launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {error_not_supported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {error_captured, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "not permitted while capturing"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -99,7 +101,11 @@ Result cuDeviceGetName(SimulatedDevice, char* name, int bytes, Device) {
 }
 
 Result cuDeviceGetAttribute(SimulatedDevice, int* value, Attribute which, Device) {
-  *value = which == attribute_processors ? 4 : which == attribute_major ? 9 : 0;
+  static constexpr std::pair<Attribute, int> values[] = {
+      {attribute_processors, 4}, {attribute_major, 9}, {attribute_virtual_memory, 1}};
+  *value = 0;
+  for (auto [attribute, known] : values)
+    if (attribute == which) *value = known;
   return success;
 }
 
@@ -129,25 +135,6 @@ Result cuCtxPopCurrent_v2(SimulatedDevice, Context* context) {
   *context = contexts().back();
   contexts().pop_back();
   return success;
-}
-
-Result cuMemGetInfo_v2(SimulatedDevice, std::size_t* free, std::size_t* total) {
-  if (Result why = usable()) return why;
-  *total = Memory::all().limit();
-  *free = *total - std::min(*total, Memory::all().in_use());
-  return success;
-}
-
-Result cuMemAlloc_v2(SimulatedDevice, Pointer* memory, std::size_t bytes) {
-  if (Result why = usable()) return why;
-  if (bytes == 0) return misuse("no bytes were allocated");
-  *memory = Memory::all().allocate(bytes);
-  return *memory ? success : error_out_of_memory;
-}
-
-Result cuMemFree_v2(SimulatedDevice, Pointer memory) {
-  if (Result why = usable()) return why;
-  return Memory::all().free(memory) ? success : misuse("memory freed that is not allocated");
 }
 
 }  // namespace fuseline::standin

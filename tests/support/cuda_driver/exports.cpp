@@ -102,8 +102,18 @@ std::int64_t standin_pending() {
 }
 
 void standin_drop_pending() {
+  if (!is_simulated()) return wait_for_device();
   std::lock_guard lock(SimulatedDevice::mutex());
   drop_pending_work();
+}
+
+void standin_begin_capture(Stream stream) {
+  std::lock_guard lock(SimulatedDevice::mutex());
+  begin_capture(stream);
+}
+std::int64_t standin_end_capture(Stream stream) {
+  std::lock_guard lock(SimulatedDevice::mutex());
+  return end_capture(stream);
 }
 
 std::int64_t standin_context_depth() { return context_depth(); }

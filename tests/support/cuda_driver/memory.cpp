@@ -28,14 +28,15 @@ Memory::Memory() {
   base_ = next_ = reinterpret_cast<std::uint64_t>(range);
 }
 
-void Memory::open_up(std::uint64_t address, std::size_t bytes) {
+void Memory::open(std::uint64_t address, std::size_t bytes) {
   if (mprotect(at(address), rounded(bytes), PROT_READ | PROT_WRITE) != 0) std::abort();
   std::memset(at(address), first_byte, bytes);
   live_[address] = bytes;
 }
 
 // The host may not read it any more, either.
-void Memory::close(std::uint64_t address, std::size_t bytes) {
+void Memory::close(std::uint64_t address) {
+  std::size_t bytes = live_.at(address);
   madvise(at(address), rounded(bytes), MADV_DONTNEED);
   mprotect(at(address), rounded(bytes), PROT_NONE);
   live_.erase(address);
@@ -45,7 +46,7 @@ std::uint64_t Memory::allocate(std::size_t bytes) {
   if (bytes > limit_ || in_use_ > limit_ - bytes) return 0;
   std::uint64_t address = next_;
   next_ += rounded(bytes) + page;
-  open_up(address, bytes);
+  open(address, bytes);
   in_use_ += bytes;
   return address;
 }
@@ -54,7 +55,7 @@ bool Memory::free(std::uint64_t address) {
   auto found = live_.find(address);
   if (found == live_.end()) return false;
   in_use_ -= found->second;
-  close(address, found->second);
+  close(address);
   return true;
 }
 
@@ -82,25 +83,11 @@ bool Memory::take(std::size_t bytes) {
 
 void Memory::drop(std::size_t bytes) { in_use_ -= bytes; }
 
-bool Memory::map(std::uint64_t address, std::size_t bytes) {
+bool Memory::is_reserved(std::uint64_t address, std::size_t bytes) const {
   auto range = reserved_.upper_bound(address);
   if (range == reserved_.begin()) return false;
   --range;
-  if (address + bytes > range->first + range->second || room_at(address) > 0) return false;
-  open_up(address, bytes);
-  return true;
-}
-
-bool Memory::unmap(std::uint64_t address, std::size_t bytes) {
-  while (bytes > 0) {
-    auto found = live_.find(address);
-    if (found == live_.end() || found->second > bytes) return false;
-    std::size_t piece = found->second;
-    close(address, piece);
-    address += piece;
-    bytes -= piece;
-  }
-  return true;
+  return address + bytes <= range->first + range->second;
 }
 
 std::int64_t Memory::room_at(std::uint64_t address) const {

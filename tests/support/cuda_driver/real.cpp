@@ -35,4 +35,14 @@ const RealDriver& real_driver() {
   return real;
 }
 
+void wait_for_device() {
+  auto* wait = reinterpret_cast<cuda::driver_api::Result (*)()>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxSynchronize"));
+  cuda::driver_api::Context context = nullptr, popped = nullptr;
+  if (!wait || real_driver().primary_retain(&context, 0) != cuda::driver_api::success) return;
+  real_driver().context_push(context);
+  wait();
+  real_driver().context_pop(&popped);
+}
+
 }  // namespace fuseline::standin

@@ -15,5 +15,7 @@ struct RealDriver {
 
 // Opened once.
 const RealDriver& real_driver();
+// Until nothing is in flight on device 0.
+void wait_for_device();
 
 }  // namespace fuseline::standin

@@ -15,10 +15,10 @@ using namespace cuda::driver_api;
 inline constexpr Result error_invalid_value = 1;
 inline constexpr Result error_invalid_context = 201;
 inline constexpr Result error_invalid_handle = 400;
-inline constexpr Result error_not_ready = 600;
 inline constexpr Result error_illegal_address = 700;
 inline constexpr Result error_launch_failed = 719;
 inline constexpr Result error_not_supported = 801;
+inline constexpr Result error_captured = 900;
 
 // The first argument of all functions below.
 struct SimulatedDevice {
@@ -34,6 +34,10 @@ void describe_function(Function function, Description description);
 
 std::int64_t pending_work();
 void drop_pending_work();
+Result drain_all();
+// Work for a captured stream is counted and not done.
+void begin_capture(Stream stream);
+std::int64_t end_capture(Stream stream);
 std::int64_t context_depth();
 std::string& misuse_text();
 // Notes it and returns the error that the driver gives.
@@ -58,10 +62,22 @@ Result cuCtxGetDevice(SimulatedDevice, Device*);
 Result cuCtxPushCurrent_v2(SimulatedDevice, Context);
 Result cuCtxPopCurrent_v2(SimulatedDevice, Context*);
 
-// ---- memory
+// ---- memory (memory.cpp has the addresses, virtual_memory.cpp what is mapped to them)
 Result cuMemGetInfo_v2(SimulatedDevice, std::size_t*, std::size_t*);
 Result cuMemAlloc_v2(SimulatedDevice, Pointer*, std::size_t);
 Result cuMemFree_v2(SimulatedDevice, Pointer);
+Result cuDeviceTotalMem_v2(SimulatedDevice, std::size_t*, Device);
+Result cuMemAddressReserve(SimulatedDevice, Pointer*, std::size_t, std::size_t, Pointer,
+                           unsigned long long);
+Result cuMemAddressFree(SimulatedDevice, Pointer, std::size_t);
+Result cuMemGetAllocationGranularity(SimulatedDevice, std::size_t*, const MemoryProperties*, int);
+Result cuMemCreate(SimulatedDevice, MemoryHandle*, std::size_t, const MemoryProperties*,
+                   unsigned long long);
+Result cuMemRelease(SimulatedDevice, MemoryHandle);
+Result cuMemMap(SimulatedDevice, Pointer, std::size_t, std::size_t, MemoryHandle,
+                unsigned long long);
+Result cuMemUnmap(SimulatedDevice, Pointer, std::size_t);
+Result cuMemSetAccess(SimulatedDevice, Pointer, std::size_t, const MemoryAccess*, std::size_t);
 
 // ---- kernels
 Result cuModuleLoadData(SimulatedDevice, Module*, const void*);
@@ -73,6 +89,8 @@ Result cuFuncGetAttribute(SimulatedDevice, int*, Attribute, Function);
 Result cuStreamCreate(SimulatedDevice, Stream*, unsigned);
 Result cuStreamDestroy_v2(SimulatedDevice, Stream);
 Result cuStreamSynchronize(SimulatedDevice, Stream);
+Result cuStreamQuery(SimulatedDevice, Stream);
+Result cuStreamIsCapturing(SimulatedDevice, Stream, CaptureStatus*);
 Result cuLaunchKernel(SimulatedDevice, Function, unsigned, unsigned, unsigned, unsigned, unsigned,
                       unsigned, unsigned, Stream, void**, void**);
 Result cuMemcpyHtoDAsync_v2(SimulatedDevice, Pointer, const void*, std::size_t, Stream);

@@ -9,6 +9,8 @@ using fuseline::standin::Work;
 
 struct CUstream_st {
   std::vector<Work> pending;
+  bool captured = false;
+  std::int64_t noted = 0;  // by the capture
 };
 struct CUgraphNode_st {
   Work work;
@@ -38,6 +40,10 @@ Result use(Object* object, const char* what) {
 
 Result submit(Stream stream, Work work) {
   if (Result why = use(stream, "work for no stream")) return why;
+  if (stream->captured) {
+    ++stream->noted;
+    return success;
+  }
   stream->pending.push_back(std::move(work));
   return success;
 }
@@ -117,8 +123,24 @@ std::int64_t pending_work() {
   return count;
 }
 
+Result drain_all() {
+  for (CUstream_st* stream : handles<CUstream_st>().all())
+    if (Result why = drain(stream)) return why;
+  return success;
+}
+
 void drop_pending_work() {
   for (CUstream_st* stream : handles<CUstream_st>().all()) stream->pending.clear();
+}
+
+void begin_capture(Stream stream) {
+  stream->captured = true;
+  stream->noted = 0;
+}
+
+std::int64_t end_capture(Stream stream) {
+  stream->captured = false;
+  return stream->noted;
 }
 
 // ---- streams
@@ -138,7 +160,19 @@ Result cuStreamDestroy_v2(SimulatedDevice, Stream stream) {
 
 Result cuStreamSynchronize(SimulatedDevice, Stream stream) {
   if (Result why = use(stream, "a wait for no stream")) return why;
+  if (stream->captured) return misuse("a wait for a captured stream", error_captured);
   return drain(stream);
+}
+
+Result cuStreamQuery(SimulatedDevice, Stream stream) {
+  if (Result why = use(stream, "a question about no stream")) return why;
+  return stream->pending.empty() ? success : error_not_ready;
+}
+
+Result cuStreamIsCapturing(SimulatedDevice, Stream stream, CaptureStatus* status) {
+  if (Result why = use(stream, "a question about no stream")) return why;
+  *status = stream->captured ? 1 : 0;
+  return success;
 }
 
 Result cuLaunchKernel(SimulatedDevice, Function function, unsigned grid, unsigned, unsigned,
