@@ -21,7 +21,7 @@ set(bundle_libraries fuseline fuseline_media fuseline_cuda)
 set_target_properties(${bundle_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 install(TARGETS ${bundle_programs} RUNTIME DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL)
 install(TARGETS ${bundle_libraries} LIBRARY DESTINATION lib COMPONENT bundle EXCLUDE_FROM_ALL)
-install(TARGETS cuda_standin LIBRARY DESTINATION tests/cuda_driver COMPONENT bundle
+install(TARGETS cuda_standin LIBRARY DESTINATION bin/cuda_driver COMPONENT bundle
         EXCLUDE_FROM_ALL)
 install(PROGRAMS bench/peers DESTINATION bench COMPONENT bundle EXCLUDE_FROM_ALL)
 install(DIRECTORY bench/side_by_side DESTINATION bench COMPONENT bundle EXCLUDE_FROM_ALL

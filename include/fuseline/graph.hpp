@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,10 +18,12 @@ enum class OpCode : std::uint16_t {
 #define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc) name,
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc) name,
 #define FUSELINE_REDUCTION(name, onnx, since, doc) name,
+#define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc) name,
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
+#undef FUSELINE_CONTRACTION
 };
 
 using ValueId = std::uint32_t;
@@ -119,7 +122,7 @@ class Graph {
  private:
   std::vector<Node> nodes_;
   std::vector<NodeId> producer_;  // by value
-  std::vector<ValueType> types_;  // by value
+  std::deque<ValueType> types_;  // by value; references outlive later additions
   std::vector<NamedValue> inputs_;
   std::vector<NamedValue> outputs_;
 };

@@ -58,10 +58,12 @@ Value call(OpCode op, const Operands&... operands) {
   }
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
+#define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
+#undef FUSELINE_CONTRACTION
 
 #define FUSELINE_OPERATOR(symbol, function)                                                \
   template <detail::Operand A, detail::Operand B>                                          \
@@ -123,6 +125,19 @@ Value arg_min(Value x, int axis, bool keepdims = false);
 Value mean(Value x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
 // How many elements are not zero, as i64.
 Value count(Value x, std::vector<std::int64_t> axes = {}, bool keepdims = false);
+
+// ---- contractions
+Value matmul(Value a, Value b);
+// Of each spatial axis: stride, dilation, padding in front, size of the result.
+struct Places {
+  std::vector<std::int64_t> strides, dilations;
+  Dims before, dims;
+};
+Value conv(Value x, Value weights, const Places& places, std::int64_t groups = 1);
+Value conv_transpose(Value x, Value weights, const Places& places, std::int64_t groups = 1);
+// The neighbourhood of each place on the trailing axes: [..., places, kernel].
+Value window(Value x, const std::vector<std::int64_t>& kernel, const Places& places,
+             double outside = 0);
 
 // ---- pixels
 enum class GrayMode { bt601_q15, bt601_q16, bt709 };

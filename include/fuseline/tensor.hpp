@@ -47,6 +47,8 @@ class Tensor {
   }
   // A dense host tensor that owns its memory (64-byte aligned, uninitialised).
   static Tensor allocate(DType dtype, Shape shape);
+  // A dense view that keeps `owner` alive: a piece of a mapped file.
+  static Tensor shared(std::shared_ptr<const void> owner, void* data, DType dtype, Shape shape);
 
   void* data() const { return data_; }
   template <class T>
@@ -70,7 +72,7 @@ class Tensor {
   Shape shape_;
   Shape strides_;
   DeviceId device_;
-  std::shared_ptr<void> owner_;
+  std::shared_ptr<const void> owner_;
 };
 
 }  // namespace fuseline

@@ -85,6 +85,12 @@ Tensor Tensor::allocate(DType dtype, Shape shape) {
   return tensor;
 }
 
+Tensor Tensor::shared(std::shared_ptr<const void> owner, void* data, DType dtype, Shape shape) {
+  Tensor tensor(data, dtype, std::move(shape));
+  tensor.owner_ = std::move(owner);
+  return tensor;
+}
+
 std::int64_t Tensor::bytes() const {
   return size() * static_cast<std::int64_t>(size_of(dtype_));
 }

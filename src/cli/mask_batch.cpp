@@ -14,6 +14,7 @@
 #include "base/fail.hpp"
 #include "cli/interrupt.hpp"
 #include "frames/path_text.hpp"
+#include "fuseline/stage.h"
 #include "program/device_registry.hpp"
 
 namespace fuseline::cli {
@@ -29,6 +30,16 @@ void make_folder(const fs::path& folder) {
     fail("{}: the folder cannot be made: {}", path_text(folder), error.message());
 }
 
+Image decode(const MaskTask& task, const BatchOptions& options) {
+  StageMark stage("decode");
+  return read_image(task.picture, options.read);
+}
+
+std::int64_t run_kernels(MaskEngine& engine, const Image& picture, const Tensor& mask) {
+  StageMark stage("kernels");
+  return engine.run(picture, mask);
+}
+
 // Runs one task once its picture is decoded. `mask`: one made before, or none.
 void finish(MaskEngine& engine, const Image& picture, Tensor mask, const BatchOptions& options,
             MaskResult& result) {
@@ -37,9 +48,11 @@ void finish(MaskEngine& engine, const Image& picture, Tensor mask, const BatchOp
   result.height = picture.height();
   if (mask.shape() != Shape{picture.height(), picture.width()})
     mask = engine.make_mask(picture.height(), picture.width());
-  result.area = engine.run(picture, mask);
+  result.area = run_kernels(engine, picture, mask);
   stop_if_interrupted();
-  if (mask) write_mask(result.task.mask, mask, options.one_bit);
+  if (!mask) return;
+  StageMark stage("encode");
+  write_mask(result.task.mask, mask, options.one_bit);
 }
 
 // Turns the user's errors into a failed result; passes on what ends the whole run.
@@ -134,6 +147,7 @@ Tensor prepare(MaskEngine& engine, const MaskTask& task, const BatchOptions& opt
   } catch (const Error&) {
     return {};  // decoding it will tell the same
   }
+  StageMark stage("load kernels");
   engine.prepare(info);
   Tensor mask = engine.make_mask(info.height, info.width);
   // Now, so that the kernel meets no page faults.
@@ -148,7 +162,7 @@ MaskResult run_one(MaskEngine& engine, const MaskTask& task, const BatchOptions&
     std::exception_ptr unreadable;
     Image picture;
     try {
-      picture = read_image(task.picture, options.read);
+      picture = decode(task, options);
     } catch (const Error&) {
       unreadable = std::current_exception();
     }
@@ -193,7 +207,7 @@ void run_masks(MaskEngine& engine, const std::vector<MaskTask>& tasks, const Bat
     for (std::size_t i = next++; i < tasks.size() && !interrupted(); i = next++)
       results.put(i, guarded(tasks[i], [&](MaskResult& result) {
                     Admission admission(gate, probe_image(tasks[i].picture, options.read));
-                    finish(engine, read_image(tasks[i].picture, options.read), {}, options, result);
+                    finish(engine, decode(tasks[i], options), {}, options, result);
                   }));
   } catch (...) {
     next = tasks.size();

@@ -98,6 +98,7 @@ std::optional<std::string> nearest(std::string_view word,
 
 void reject_extras(const CLI::App& program) {
   std::vector<std::string> extras = program.remaining(true);
+  std::erase(extras, "--");  // the parser counts the mark itself among them
   if (extras.empty()) return;
   const CLI::App& app = chosen(program);
   std::string word = extras.front().substr(0, extras.front().find('='));

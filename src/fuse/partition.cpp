@@ -16,9 +16,10 @@
 namespace fuseline {
 namespace {
 
-constexpr int max_operations = 512;        // an expression above this is stored and read back
-constexpr int cheap_operations = 16;       // recomputed in a second Region rather than stored
-constexpr int max_sampled_operations = 8;  // recomputed at each tap of a sampler
+constexpr int max_operations = 512;         // an expression above this is stored and read back
+constexpr int cheap_operations = 16;        // recomputed in a second Region rather than stored
+constexpr int max_sampled_operations = 8;   // recomputed at each tap of a sampler
+constexpr int max_repeated_operations = 2;  // recomputed at each term of a contraction
 constexpr std::int64_t max_unroll = 4;
 
 bool is_leaf(OpCode op) {
@@ -104,8 +105,10 @@ class Partitioner {
         add_root(v, "a reduction ends its iteration space");
       else if (sum > max_operations)
         add_root(v, fmt::format("more than {} operations", max_operations));
-      else if (feeds_sampler(v) && sum > max_sampled_operations)
+      else if (sum > max_sampled_operations && feeds_sampler(v))
         add_root(v, "a sampler reads it at several places");
+      else if (sum > max_repeated_operations && feeds_contraction(v))
+        add_root(v, "a contraction reads it again and again");
     }
     for (const NamedValue& output : graph_.outputs()) add_root(output.value, "a graph output");
     cost_ = std::move(cost);
@@ -117,19 +120,28 @@ class Partitioner {
     });
   }
 
+  // Every element is read once a row, column or place of the kernel.
+  bool feeds_contraction(ValueId value) const {
+    return std::any_of(consumers_[value].begin(), consumers_[value].end(), [&](ValueId user) {
+      return info(node(user).op).space != nullptr || node(user).op == OpCode::window;
+    });
+  }
+
   void add_root(ValueId value, std::string reason) { reasons_.emplace(value, std::move(reason)); }
   bool is_root(ValueId value) const { return reasons_.contains(value); }
 
   Space space_of(ValueId root) const {
     Space space;
     const Node& n = node(root);
-    space.dims = graph_.type(is_reduction(root) ? n.inputs[0] : root).dims;
-    space.reduced.assign(space.dims.size(), false);
     bool with_index = false;
     if (is_reduction(root)) {
-      for (int axis : reduced_axes(n, space.dims.size()))
-        space.reduced[static_cast<std::size_t>(axis)] = true;
+      ReductionSpace walked = reduction_space(graph_, n);
+      space.dims = walked.dims;
+      space.reduced = walked.reduced;
       with_index = reduction_info(n.op).with_index;
+    } else {
+      space.dims = graph_.type(root).dims;
+      space.reduced.assign(space.dims.size(), false);
     }
     bool small = space.dims.size() >= 2 && space.dims.back().is_constant() &&
                  space.dims.back().constant() > 1 && space.dims.back().constant() <= max_unroll;
@@ -364,16 +376,15 @@ class Partitioner {
     const Node& n = node(root);
     Region& region = b.region;
     ReductionInfo how = reduction_info(n.op);
-    std::size_t rank = graph_.type(n.inputs[0]).dims.size();
-    bool inner = rank > region.space.size();
-    auto axes = reduced_axes(n, rank);
-    bool inner_reduced = inner && axes.back() == static_cast<int>(rank) - 1;
+    ReductionSpace space = reduction_space(graph_, n);
+    bool inner = space.dims.size() > region.space.size();
+    bool inner_reduced = inner && space.reduced.back();
     DType dtype = accumulator_type(graph_.type(n.inputs[0]).dtype);
     std::vector<ScalarId> values;
     for (int u = 0; u < (inner ? region.unroll : 1); ++u) {
       auto index = coordinates(region);
       if (inner) index.push_back(region.dag.integer(DType::i64, u));
-      ScalarId value = region.dag.cast(dtype, pull(b, n.inputs[0], index));
+      ScalarId value = region.dag.cast(dtype, term(b, n, index));
       if (inner_reduced && u > 0)
         values[0] = region.dag.apply(how.combine, {values[0], value});
       else
@@ -387,12 +398,22 @@ class Partitioner {
       return;
     }
     ScalarId index = 0;
-    if (how.with_index) index = coordinates(region)[static_cast<std::size_t>(axes[0])];
+    auto first = std::find(space.reduced.begin(), space.reduced.end(), true);
+    if (how.with_index)
+      index = coordinates(region)[static_cast<std::size_t>(first - space.reduced.begin())];
     for (ScalarId value : values) {
       b.reduction_position[root].push_back(static_cast<int>(region.reductions.size()));
       region.reductions.push_back({how.combine, how.with_index, dtype, value, index});
     }
     region.operations.push_back(root);
+  }
+
+  // What a reduction combines at a place of its space.
+  ScalarId term(Building& b, const Node& n, const std::vector<ScalarId>& index) {
+    PullContext context{b.region.dag, graph_, n, [&](int operand, std::vector<ScalarId> at) {
+                          return pull(b, n.inputs[static_cast<std::size_t>(operand)], at);
+                        }};
+    return reduction_term(context, index);
   }
 
   void build_result(Building& b, ValueId root) {

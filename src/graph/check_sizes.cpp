@@ -38,6 +38,11 @@ class SizeCheck {
       case OpCode::resize:
         check_resize();
         break;
+      case OpCode::conv:
+      case OpCode::conv_transpose:
+      case OpCode::window:
+        check_places();
+        break;
       case OpCode::nv12_to_rgb:
         check_nv12();
         break;
@@ -117,6 +122,16 @@ class SizeCheck {
   void check_resize() const {
     if (!is_empty() && element_count(operand(0)) == 0)
       refuse("{} has no elements to resample", to_string(operand(0)));
+  }
+
+  // Places outside read the nearest element, so there must be one.
+  void check_places() const {
+    if (!is_empty() && element_count(operand(0)) == 0)
+      refuse("{} has no elements to slide over", to_string(operand(0)));
+    if (node_.op != OpCode::conv && node_.op != OpCode::conv_transpose) return;
+    std::int64_t channels = operand(1)[0], groups = node_.attributes.integer("groups");
+    if (channels % groups != 0)
+      refuse("{} channels cannot be divided into {} groups", channels, groups);
   }
 
   void check_nv12() const {

@@ -91,11 +91,13 @@ class Interpreter<Number> {
               Reader<Number> read)
       : inner_(dag, root, round_each, dims, std::move(read)), dtype_(dag[root].dtype) {}
 
-  Number at(std::span<const std::int64_t> index) {
+  Number at(std::span<const std::int64_t> index) { return round_to(unrounded_at(index), dtype_); }
+
+  Number unrounded_at(std::span<const std::int64_t> index) {
     coords_.resize(index.size() * BlockInterpreter::capacity);
     for (std::size_t axis = 0; axis < index.size(); ++axis)
       coords_[axis * BlockInterpreter::capacity] = index[axis];
-    return round_to(inner_.run(coords_, 1)[0], dtype_);
+    return inner_.run(coords_, 1)[0];
   }
 
   void run(const Shape& shape, const Emit& emit) {
@@ -129,6 +131,8 @@ class Interpreter<Bounded> {
     return finish_bounded(inner_.run(index), dtype_);
   }
 
+  Bounded unrounded_at(std::span<const std::int64_t> index) { return inner_.run(index); }
+
   void run(const Shape& shape, const std::function<void(const Bounded&)>& emit) {
     Shape index(shape.size(), 0);
     for (std::int64_t left = element_count(shape); left > 0; --left, advance(index, shape))
@@ -140,9 +144,9 @@ class Interpreter<Bounded> {
   DType dtype_;
 };
 
-ScalarId pull_root(ScalarDag& dag, const Graph& graph, const Node& node) {
+ScalarId pull_at(ScalarDag& dag, const Graph& graph, const Node& node, const Dims& dims,
+                 PullRule rule) {
   std::vector<ScalarId> index;
-  const Dims& dims = graph.type(node.output).dims;
   for (std::size_t axis = 0; axis < dims.size(); ++axis)
     index.push_back(dag.coord(static_cast<int>(axis), dims[axis]));
   auto read = [&](int operand, std::vector<ScalarId> at) {
@@ -150,7 +154,15 @@ ScalarId pull_root(ScalarDag& dag, const Graph& graph, const Node& node) {
                     std::move(at));
   };
   PullContext context{dag, graph, node, read};
-  return info(node.op).pull(context, index);
+  return rule(context, index);
+}
+
+ScalarId pull_root(ScalarDag& dag, const Graph& graph, const Node& node) {
+  return pull_at(dag, graph, node, graph.type(node.output).dims, info(node.op).pull);
+}
+
+ScalarId pull_term(ScalarDag& dag, const Graph& graph, const Node& node, const Dims& space) {
+  return pull_at(dag, graph, node, space, reduction_term);
 }
 
 // Float results that are not rounded by the definition itself.
@@ -184,16 +196,22 @@ template <class Element>
 struct NodeProgram<Element>::Reduce {
   Reduce(const Graph& graph, const Node& node, const DimBindings& bindings, Reader<Element> reader)
       : op(node.op), dtype(graph.type(node.inputs[0]).dtype), read(std::move(reader)) {
-    extents = shape_of(graph.type(node.inputs[0]).dims, bindings);
-    axes = reduced_axes(node, extents.size());
+    ReductionSpace space = reduction_space(graph, node);
+    extents = shape_of(space.dims, bindings);
     bool keep = node.attributes.integer_or("keepdims", 0) != 0;
     int next = 0;
     for (int axis = 0; axis < static_cast<int>(extents.size()); ++axis) {
-      bool reduced = std::binary_search(axes.begin(), axes.end(), axis);
+      bool reduced = space.reduced[static_cast<std::size_t>(axis)];
+      if (reduced) axes.push_back(axis);
       result_axis.push_back(reduced ? -1 : next);
       next += !reduced || keep;
     }
+    if (!info(node.op).pull) return;
+    term_root = pull_term(term_dag, graph, node, space.dims);
+    term = std::make_unique<Interpreter<Element>>(term_dag, term_root, false, bindings, read);
   }
+
+  Element element(const Shape& own) { return term ? term->unrounded_at(own) : read(0, own); }
 
   Element at(std::span<const std::int64_t> index) {
     using Accumulator =
@@ -208,7 +226,7 @@ struct NodeProgram<Element>::Reduce {
         empty = empty || extents[axis] == 0;
     }
     while (!empty) {
-      accumulator.add(read(0, own));
+      accumulator.add(element(own));
       empty = !advance(own);
     }
     return accumulator.result();
@@ -230,6 +248,9 @@ struct NodeProgram<Element>::Reduce {
   Shape extents;
   std::vector<int> axes;
   std::vector<int> result_axis;  // of every operand axis, -1 where it is reduced
+  ScalarDag term_dag;            // of a contraction
+  ScalarId term_root = 0;
+  std::unique_ptr<Interpreter<Element>> term;
 };
 
 template <class Element>

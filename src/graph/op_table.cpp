@@ -126,24 +126,31 @@ using namespace scalar_ops;
   ValueType infer_##name(const InferContext& c) { return infer_elementwise(c, TypeRule::rule); }
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
+#define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
+#undef FUSELINE_CONTRACTION
 
 constexpr OpInfo rows[] = {
 #define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)     \
   {#name, onnx,           since,      doc,          OpGroup::elementwise, arity, \
-   arity, TypeRule::rule, #semantics, infer_##name, pull_##name},
+   arity, TypeRule::rule, #semantics, infer_##name, pull_##name,          nullptr},
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)          \
   {#name, onnx,          since, doc,          OpGroup::structural, least, \
-   most,  TypeRule::any, "",    infer_##name, pull_##name},
-#define FUSELINE_REDUCTION(name, onnx, since, doc) \
-  {#name, onnx, since, doc, OpGroup::reduction, 1, 1, TypeRule::any, "", infer_reduction, nullptr},
+   most,  TypeRule::any, "",    infer_##name, pull_##name,         nullptr},
+#define FUSELINE_REDUCTION(name, onnx, since, doc)                                     \
+  {#name,           onnx,    since,  doc, OpGroup::reduction, 1, 1, TypeRule::any, "", \
+   infer_reduction, nullptr, nullptr},
+#define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)        \
+  {#name, onnx,          since, doc,          OpGroup::reduction, least, \
+   most,  TypeRule::any, "",    infer_##name, pull_##name,        space_##name},
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
+#undef FUSELINE_CONTRACTION
 };
 
 }  // namespace
@@ -161,6 +168,9 @@ std::optional<OpCode> op_from_name(std::string_view name) {
 ReductionInfo reduction_info(OpCode op) {
   switch (op) {
     case OpCode::reduce_sum:
+    case OpCode::matmul:
+    case OpCode::conv:
+    case OpCode::conv_transpose:
       return {Intrinsic::add, false};
     case OpCode::reduce_prod:
       return {Intrinsic::mul, false};
@@ -223,6 +233,20 @@ std::vector<int> reduced_axes(const Node& node, std::size_t rank) {
   if (axes.empty())
     for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(static_cast<int>(axis));
   return axes;
+}
+
+ReductionSpace reduction_space(const Graph& graph, const Node& node) {
+  if (SpaceRule rule = info(node.op).space) return rule(graph, node);
+  ReductionSpace space{graph.type(node.inputs[0]).dims, {}};
+  space.reduced.assign(space.dims.size(), false);
+  for (int axis : reduced_axes(node, space.dims.size()))
+    space.reduced[static_cast<std::size_t>(axis)] = true;
+  return space;
+}
+
+ScalarId reduction_term(PullContext& c, std::span<const ScalarId> index) {
+  if (PullRule rule = info(c.node.op).pull) return rule(c, index);
+  return c.read(0, {index.begin(), index.end()});
 }
 
 DType accumulator_type(DType dtype) {

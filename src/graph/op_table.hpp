@@ -41,6 +41,13 @@ struct PullContext {
 using InferRule = ValueType (*)(const InferContext&);
 using PullRule = ScalarId (*)(PullContext&, std::span<const ScalarId> index);
 
+// The axes that a reduction walks, and which of them it reduces; the others are the result's.
+struct ReductionSpace {
+  Dims dims;
+  std::vector<bool> reduced;
+};
+using SpaceRule = ReductionSpace (*)(const Graph&, const Node&);
+
 struct OpInfo {
   std::string_view name;
   std::string_view onnx;
@@ -52,7 +59,8 @@ struct OpInfo {
   TypeRule rule;             // elementwise
   std::string_view formula;  // elementwise: the semantics as text
   InferRule infer;
-  PullRule pull;  // nullptr for reductions and for leaves without arithmetic
+  PullRule pull;    // of a contraction the term; nullptr for other reductions
+  SpaceRule space;  // contractions
 };
 
 const OpInfo& info(OpCode op);
@@ -69,6 +77,9 @@ ReductionInfo reduction_info(OpCode op);
 Number identity_of(Intrinsic combine, DType dtype);
 // The reduced axes, ascending and unique; all axes when the attribute is empty.
 std::vector<int> reduced_axes(const Node& node, std::size_t rank);
+// The space of a reduction or contraction, and the scalar that it combines at a place of it.
+ReductionSpace reduction_space(const Graph& graph, const Node& node);
+ScalarId reduction_term(PullContext& c, std::span<const ScalarId> index);
 // The type in which a reduction of `dtype` accumulates: f32 for f16 and bf16.
 DType accumulator_type(DType dtype);
 

@@ -152,6 +152,39 @@ Value count(Value x, std::vector<std::int64_t> axes, bool keepdims) {
   return reduce_sum(cast(holds, DType::i64), std::move(axes), keepdims);
 }
 
+Value matmul(Value a, Value b) { return a.graph().apply(OpCode::matmul, {a, b}); }
+
+namespace {
+
+Attributes attributes_of(const Places& places) {
+  return {{"strides", places.strides},
+          {"dilations", places.dilations},
+          {"before", places.before},
+          {"dims", places.dims}};
+}
+
+Value correlate(OpCode op, const Value& x, const Value& weights, const Places& places,
+                std::int64_t groups) {
+  Attributes attributes = attributes_of(places);
+  attributes.set("groups", groups);
+  return x.graph().apply(op, {x, weights}, std::move(attributes));
+}
+
+}  // namespace
+
+Value conv(Value x, Value weights, const Places& places, std::int64_t groups) {
+  return correlate(OpCode::conv, x, weights, places, groups);
+}
+Value conv_transpose(Value x, Value weights, const Places& places, std::int64_t groups) {
+  return correlate(OpCode::conv_transpose, x, weights, places, groups);
+}
+Value window(Value x, const std::vector<std::int64_t>& kernel, const Places& places,
+             double outside) {
+  Attributes attributes = attributes_of(places);
+  attributes.set("kernel", kernel);
+  return x.graph().apply(OpCode::window, {x, detail::operand(x, outside)}, std::move(attributes));
+}
+
 Value gray(Value rgb, GrayMode mode) {
   const char* names[] = {"bt601_q15", "bt601_q16", "bt709"};
   return rgb.graph().apply(OpCode::gray, {rgb},

@@ -1,4 +1,5 @@
-// Rules of the structural operations: infer_NAME gives the result's type, pull_NAME its elements.
+// Rules of structural operations and contractions: infer_NAME gives the result's type, pull_NAME
+// its elements, of a contraction the terms.
 #pragma once
 
 #include "graph/op_table.hpp"
@@ -10,9 +11,14 @@ namespace fuseline {
   ValueType infer_##name(const InferContext& c);                 \
   ScalarId pull_##name(PullContext& c, std::span<const ScalarId> index);
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
+#define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)    \
+  ValueType infer_##name(const InferContext& c);                     \
+  ReductionSpace space_##name(const Graph& graph, const Node& node); \
+  ScalarId pull_##name(PullContext& c, std::span<const ScalarId> index);
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
+#undef FUSELINE_CONTRACTION
 
 }  // namespace fuseline

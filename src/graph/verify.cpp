@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::string_view> attribute_names(OpCode op) {
   if (info(op).group == OpGroup::elementwise) return {};
-  if (info(op).group == OpGroup::reduction) return {"axes", "keepdims"};
+  if (info(op).group == OpGroup::reduction && !info(op).space) return {"axes", "keepdims"};
   switch (op) {
     case OpCode::input:
       return {"name", "dtype", "dims"};
@@ -38,6 +38,13 @@ std::vector<std::string_view> attribute_names(OpCode op) {
       return {"axis"};
     case OpCode::pad:
       return {"before", "after", "mode"};
+    case OpCode::window:
+      return {"kernel", "strides", "dilations", "before", "dims"};
+    case OpCode::matmul:
+      return {};
+    case OpCode::conv:
+    case OpCode::conv_transpose:
+      return {"strides", "dilations", "before", "dims", "groups"};
     case OpCode::gray:
       return {"mode"};
     case OpCode::rgb_to_hsv:

@@ -2,8 +2,10 @@
 #include "ledger/account.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/fail.hpp"
+#include "ledger/rank_tests.hpp"
 
 namespace fuseline {
 namespace {
@@ -18,14 +20,31 @@ std::vector<double> sums(const Account& account, std::vector<double> AccountStag
 void check(const Account& account) {
   require(!account.stages.empty(), "an account without stages");
   std::size_t blocks = account.stages.front().before.size();
+  std::size_t pairs = account.stages.front().same_side.size();
   require(blocks > 0, "an account without blocks");
-  for (const AccountStage& stage : account.stages)
+  for (const AccountStage& stage : account.stages) {
     require(stage.before.size() == blocks && stage.after.size() == blocks,
             "an account whose stages have different numbers of blocks");
+    require(stage.same_side.size() == pairs, "an account with the noise of some stages only");
+  }
+}
+
+bool all_positive(const AccountStage& stage) {
+  auto positive = [](double time) { return time > 0; };
+  return std::all_of(stage.before.begin(), stage.before.end(), positive) &&
+         std::all_of(stage.after.begin(), stage.after.end(), positive);
 }
 
 AccountRow make_row(const AccountStage& stage) {
-  AccountRow row{stage.name, median_interval(stage.before), median_interval(stage.after), {}, 0, 0};
+  AccountRow row;
+  row.name = stage.name;
+  row.before = median_interval(stage.before);
+  row.after = median_interval(stage.after);
+  for (std::size_t block = 0; block < stage.before.size(); ++block)
+    row.saved +=
+        (stage.before[block] - stage.after[block]) / static_cast<double>(stage.before.size());
+  row.noise_floor = noise_floor(stage.same_side);
+  if (!all_positive(stage)) return row;
   std::vector<BlockPair> pairs;
   for (std::size_t block = 0; block < stage.before.size(); ++block)
     pairs.push_back({stage.before[block], stage.after[block]});
@@ -33,42 +52,77 @@ AccountRow make_row(const AccountStage& stage) {
   return row;
 }
 
-const AccountStage& kernel_stage(const Account& account) {
+double p_of(const AccountStage& stage) {
+  std::vector<double> logs;
+  for (std::size_t block = 0; block < stage.before.size(); ++block)
+    logs.push_back(std::log(stage.before[block]) - std::log(stage.after[block]));
+  return wilcoxon_p(logs);
+}
+
+void judge_row(AccountRow& row, double threshold, double adjusted_p) {
+  if (!row.speedup || !row.noise_floor) return;
+  row.verdict =
+      judge(*row.speedup, {.threshold = threshold, .noise_floor = *row.noise_floor}, adjusted_p);
+}
+
+void judge_stages(const Account& account, std::vector<AccountRow>& rows) {
+  std::vector<std::size_t> asked;
+  std::vector<double> p_values;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].speedup && rows[i].noise_floor) {
+      asked.push_back(i);
+      p_values.push_back(p_of(account.stages[i]));
+    }
+  std::vector<double> adjusted = holm(p_values);
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    judge_row(rows[asked[i]], account.threshold, adjusted[i]);
+}
+
+// All stages of a block together; pairs of equal sides likewise.
+AccountStage end_to_end(const Account& account) {
+  AccountStage total{"end to end", sums(account, &AccountStage::before),
+                     sums(account, &AccountStage::after)};
+  total.same_side.resize(account.stages.front().same_side.size());
+  for (const AccountStage& stage : account.stages)
+    for (std::size_t i = 0; i < total.same_side.size(); ++i) {
+      total.same_side[i].numerator += stage.same_side[i].numerator;
+      total.same_side[i].denominator += stage.same_side[i].denominator;
+    }
+  return total;
+}
+
+std::optional<Estimate> amdahl_ceiling(const Account& account, const AccountStage& total) {
+  if (account.kernels.empty()) return std::nullopt;
   auto found = std::find_if(account.stages.begin(), account.stages.end(),
                             [&](const AccountStage& s) { return s.name == account.kernels; });
   require(found != account.stages.end(), "an account without a stage of kernels");
-  return *found;
-}
-
-Estimate amdahl_ceiling(const Account& account, const AccountStage& total) {
-  const AccountStage& kernels = kernel_stage(account);
   std::vector<double> ceilings;
   for (std::size_t block = 0; block < total.before.size(); ++block)
-    ceilings.push_back(total.before[block] / (total.before[block] - kernels.before[block]));
+    ceilings.push_back(total.before[block] / (total.before[block] - found->before[block]));
   return median_interval(ceilings);
-}
-
-Json estimate_json(const Estimate& estimate) {
-  return {{"value", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
 }
 
 Json row_json(const AccountRow& row) {
   return {{"name", row.name},
           {"before", estimate_json(row.before)},
           {"after", estimate_json(row.after)},
+          {"saved", row.saved},
           {"share_before", row.share_before},
           {"share_after", row.share_after},
-          {"speedup", estimate_json(row.speedup)}};
+          {"speedup", estimate_json(row.speedup)},
+          {"noise_floor", row.noise_floor ? Json(*row.noise_floor) : Json(nullptr)},
+          {"verdict", row.verdict ? Json(name_of(*row.verdict)) : Json(nullptr)}};
 }
 
 }  // namespace
 
 AccountSummary summarize(const Account& account) {
   check(account);
-  AccountStage total{"end to end", sums(account, &AccountStage::before),
-                     sums(account, &AccountStage::after)};
+  AccountStage total = end_to_end(account);
   AccountSummary summary;
   summary.total = make_row(total);
+  if (!summary.total.speedup) fail("account: a block without any time cannot be compared");
+  judge_row(summary.total, account.threshold, p_of(total));
   summary.total.share_before = summary.total.share_after = 1;
   for (const AccountStage& stage : account.stages) {
     AccountRow row = make_row(stage);
@@ -77,7 +131,8 @@ AccountSummary summarize(const Account& account) {
     if (stage.name == account.kernels) summary.kernel_speedup = row.speedup;
     summary.stages.push_back(std::move(row));
   }
-  summary.end_to_end_speedup = summary.total.speedup;
+  judge_stages(account, summary.stages);
+  summary.end_to_end_speedup = *summary.total.speedup;
   summary.ceiling = amdahl_ceiling(account, total);
   summary.bound_by = std::max_element(summary.stages.begin(), summary.stages.end(),
                                       [](const AccountRow& a, const AccountRow& b) {
@@ -85,6 +140,11 @@ AccountSummary summarize(const Account& account) {
                                       })
                          ->name;
   return summary;
+}
+
+Json estimate_json(const std::optional<Estimate>& estimate) {
+  if (!estimate) return nullptr;
+  return {{"value", estimate->value}, {"low", estimate->low}, {"high", estimate->high}};
 }
 
 Json account_json(const Account& account) {

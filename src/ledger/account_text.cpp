@@ -1,47 +1,81 @@
 // The account as a table of at most 80 columns.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "ledger/account.hpp"
+#include "ledger/text.hpp"
 
 namespace fuseline {
 namespace {
 
-// Three significant digits, never an exponent.
-std::string number(double value) {
-  int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3;
-  return fmt::format("{:.{}f}", value, decimals);
+constexpr std::size_t name_width = 13;
+// Columns: before, after, share of before, speed-up, verdict.
+constexpr const char* layout = "{:<20} {:<20} {:>5} {:>8} {}";
+
+std::string table_row(const AccountRow& row, const TimeUnit& unit) {
+  std::string verdict = row.verdict ? std::string(name_of(*row.verdict)) : "";
+  if (row.verdict == Verdict::inconclusive) verdict = "INCONCL.";
+  std::string speedup = row.speedup ? fmt::format("{:.2f}x", row.speedup->value) : "-";
+  return table_line(
+      row.name, name_width,
+      trimmed(fmt::format(layout, interval_text(row.before, unit), interval_text(row.after, unit),
+                          fmt::format("{:.0f} %", 100 * row.share_before), speedup, verdict)));
 }
 
-std::string interval(const Estimate& estimate) {
-  return fmt::format("{} [{}, {}]", number(estimate.value), number(estimate.low),
-                     number(estimate.high));
+// Where the difference comes from; the largest first, what is below a hundredth left out.
+std::string saved_text(const AccountSummary& summary) {
+  constexpr double least_share = 0.01;
+  double whole = summary.total.saved;
+  std::vector<AccountRow> rows = summary.stages;
+  std::sort(rows.begin(), rows.end(), [](const AccountRow& a, const AccountRow& b) {
+    return std::abs(a.saved) > std::abs(b.saved);
+  });
+  std::string parts;
+  for (const AccountRow& row : rows)
+    if (std::abs(row.saved) >= least_share * std::abs(whole))
+      parts += (parts.empty() ? "" : ", ") + row.name + " " + time_text(row.saved);
+  return labeled(whole >= 0 ? "saved" : "lost", time_text(whole) + " a run: " + parts);
 }
 
-std::string times(const Estimate& estimate) {
-  return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", estimate.value, estimate.low, estimate.high);
-}
-
-std::string table_row(const AccountRow& row) {
-  return fmt::format("{:<11} {:<23} {:<23} {:>7.1f} % {:>8.2f}x\n", row.name, interval(row.before),
-                     interval(row.after), 100 * row.share_before, row.speedup.value);
+// What stands beside the kernels' speed-up, always with the one that counts.
+std::string speedups(const AccountSummary& summary, const std::string& kernels) {
+  if (!summary.kernel_speedup || !summary.ceiling)
+    return fmt::format("end to end  {}\n", times_text(summary.end_to_end_speedup));
+  return fmt::format("{:<11} {:<24} end to end  {}\n{:<11} {:<24} {}\n", cut(kernels, 11),
+                     times_text(*summary.kernel_speedup), times_text(summary.end_to_end_speedup),
+                     "ceiling", times_text(*summary.ceiling),
+                     "end to end, were kernels free (Amdahl)");
 }
 
 }  // namespace
 
+std::string verdict_line(const AccountSummary& summary, const std::string& kernels) {
+  std::string text;
+  if (summary.total.verdict) text = fmt::format("{}: ", name_of(*summary.total.verdict));
+  text += "end to end " + times_text(summary.end_to_end_speedup);
+  if (summary.kernel_speedup && summary.ceiling)
+    text += fmt::format("; {} {:.2f}x; ceiling {:.2f}x", kernels, summary.kernel_speedup->value,
+                        summary.ceiling->value);
+  return text + "; bound by " + summary.bound_by;
+}
+
 std::string account_text(const Account& account) {
   AccountSummary summary = summarize(account);
+  TimeUnit unit = unit_for(std::max(summary.total.before.high, summary.total.after.high));
   std::string rule(80, '-');
   std::string text =
       fmt::format("{}\nbefore: {}\nafter:  {}\n", account.title, account.before, account.after);
-  text += fmt::format("{}\n{:<11} {:<23} {:<23} {:>9} {:>9}\n{}\n", rule, "stage, ms",
-                      "before [95 %]", "after [95 %]", "of before", "speed-up", rule);
-  for (const AccountRow& row : summary.stages) text += table_row(row);
-  text += rule + "\n" + table_row(summary.total);
-  text += fmt::format("\nkernels     {:<24} end to end  {}\n", times(summary.kernel_speedup),
-                      times(summary.end_to_end_speedup));
-  text += fmt::format("ceiling     {:<24} end to end, were kernels free (Amdahl)\n",
-                      times(summary.ceiling));
-  text += fmt::format("bound by    {}\n", summary.bound_by);
+  text += rule + "\n" +
+          table_line(fmt::format("stage, {}", unit.name), name_width,
+                     trimmed(fmt::format(layout, "before [95 %]", "after [95 %]", "share",
+                                         "speed-up", summary.total.verdict ? "verdict" : ""))) +
+          rule + "\n";
+  for (const AccountRow& row : summary.stages) text += table_row(row, unit);
+  text += rule + "\n" + table_row(summary.total, unit);
+  text += "\n" + speedups(summary, account.kernels);
+  text += saved_text(summary) + "\n" + labeled("bound by", summary.bound_by) + "\n";
   for (const std::string& note : account.notes) text += note + "\n";
   text.pop_back();
   return text;

@@ -31,13 +31,27 @@ class Docs : public CliTest {
 
 TEST_F(Docs, CommandLine) {
   const std::vector<std::vector<std::string>> commands = {
-      {},       {"mask"},  {"explain"},        {"explain", "mask"},
-      {"info"}, {"cache"}, {"cache", "stats"}, {"cache", "clear"}};
+      {},
+      {"mask"},
+      {"explain"},
+      {"explain", "mask"},
+      {"bench"},
+      {"compare"},
+      {"ledger"},
+      {"ledger", "list"},
+      {"ledger", "show"},
+      {"ledger", "history"},
+      {"ledger", "export"},
+      {"ledger", "prune"},
+      {"info"},
+      {"cache"},
+      {"cache", "stats"},
+      {"cache", "clear"}};
   std::string text =
       "# The command line\n\n"
-      "Exit codes: 0 fine; 1 some files of a batch failed; 2 bad usage or input; 3 a device or "
-      "library is\nmissing; 70 an internal error; 130 interrupted. Errors are one line on stderr, "
-      "`fuseline: error: ...`.\n"
+      "Exit codes: 0 fine; 1 some files of a batch failed, or a gate found something slower; 2 bad "
+      "usage or\ninput; 3 a device or library is missing; 4 a gate was inconclusive; 70 an internal "
+      "error; 130\ninterrupted. Errors are one line on stderr, `fuseline: error: ...`.\n"
       "With `--json` a command prints one JSON value on stdout and nothing else there.\n";
   for (const auto& words : commands) {
     std::string name = "fuseline";

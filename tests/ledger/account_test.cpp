@@ -28,9 +28,9 @@ TEST(Account, SpeedupsSharesAndCeiling) {
   AccountSummary summary = summarize(sample());
   EXPECT_DOUBLE_EQ(summary.total.before.value, 100);
   EXPECT_DOUBLE_EQ(summary.total.after.value, 92);
-  EXPECT_NEAR(summary.kernel_speedup.value, 5, 1e-12);
+  EXPECT_NEAR(summary.kernel_speedup->value, 5, 1e-12);
   EXPECT_NEAR(summary.end_to_end_speedup.value, 100.0 / 92, 1e-12);
-  EXPECT_NEAR(summary.ceiling.value, 1 / (1 - 0.1), 1e-12);
+  EXPECT_NEAR(summary.ceiling->value, 1 / (1 - 0.1), 1e-12);
   EXPECT_NEAR(summary.stages[1].share_before, 0.1, 1e-12);
   EXPECT_NEAR(summary.stages[1].share_after, 2.0 / 92, 1e-12);
   EXPECT_EQ(summary.bound_by, "encode");
@@ -38,16 +38,47 @@ TEST(Account, SpeedupsSharesAndCeiling) {
 
 TEST(Account, NeverBeatsItsCeiling) {
   AccountSummary summary = summarize(sample());
-  EXPECT_LT(summary.end_to_end_speedup.value, summary.ceiling.value);
+  EXPECT_LT(summary.end_to_end_speedup.value, summary.ceiling->value);
 }
 
 TEST(Account, IntervalsComeFromTheBlocks) {
   Account account = sample();
   account.stages[1].before = {8, 10, 30};
   AccountSummary summary = summarize(account);
-  EXPECT_LT(summary.kernel_speedup.low, summary.kernel_speedup.high);
-  EXPECT_NEAR(summary.kernel_speedup.value, 5, 1e-12);
+  EXPECT_LT(summary.kernel_speedup->low, summary.kernel_speedup->high);
+  EXPECT_NEAR(summary.kernel_speedup->value, 5, 1e-12);
   EXPECT_LT(summary.end_to_end_speedup.low, summary.end_to_end_speedup.high);
+}
+
+TEST(Account, VerdictsNeedMeasuredNoise) {
+  EXPECT_FALSE(summarize(sample()).total.verdict);
+  Account account = sample();
+  for (AccountStage& stage : account.stages) {
+    double kernels = stage.after[0];
+    stage.before.assign(12, stage.before[0]);
+    stage.after.assign(12, kernels);
+    for (int i = 0; i < 24; ++i)
+      stage.same_side.push_back({kernels * (1 + 0.001 * (i % 3)), kernels});
+  }
+  AccountSummary summary = summarize(account);
+  EXPECT_EQ(summary.total.verdict, Verdict::faster);
+  EXPECT_EQ(summary.stages[0].verdict, Verdict::same);
+  EXPECT_EQ(summary.stages[1].verdict, Verdict::faster);
+  EXPECT_LT(summary.total.noise_floor.value(), 0.0021);
+  EXPECT_THAT(verdict_line(summary, "kernels"),
+              testing::StartsWith("FASTER: end to end 1.09x [1.09, 1.09]; kernels 5.00x"));
+  EXPECT_EQ(account_json(account)["end_to_end"]["verdict"], "FASTER");
+}
+
+TEST(Account, AStageThatVanishedHasNoSpeedup) {
+  Account account = sample();
+  account.stages[1].after = {0, 0, 0};
+  account.kernels.clear();
+  AccountSummary summary = summarize(account);
+  EXPECT_FALSE(summary.stages[1].speedup);
+  EXPECT_FALSE(summary.ceiling);
+  EXPECT_TRUE(account_json(account)["ceiling"].is_null());
+  EXPECT_THAT(account_text(account), testing::Not(HasSubstr("ceiling")));
 }
 
 TEST(Account, TextFitsTheTerminalAndShowsBothSpeedups) {

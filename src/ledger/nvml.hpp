@@ -1,0 +1,35 @@
+// What NVIDIA's management library tells, where there is one; opened at run time, links nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fuseline {
+
+// Whatever the library did not tell is absent, never zero.
+struct GpuState {
+  std::string name;
+  std::string uuid;
+  std::optional<unsigned> sm_clock_mhz, memory_clock_mhz;
+  std::optional<unsigned> temperature_c;
+  std::optional<double> power_w;
+  std::optional<double> energy_j;  // since the driver was loaded
+  std::optional<std::uint64_t> memory_used;
+  std::optional<bool> mig;
+  // Names of the reasons for a lowered clock; "idle" and "application clocks" are not slowdowns.
+  std::optional<std::vector<std::string>> throttle_reasons;
+  std::optional<unsigned> other_processes;  // that compute on it, without this one
+};
+
+struct GpuReport {
+  std::optional<std::string> driver;
+  std::optional<std::string> cuda;  // that the driver supports
+  std::vector<GpuState> gpus;
+  std::string why_none;  // set where there is no report
+};
+
+GpuReport read_gpus();
+
+}  // namespace fuseline

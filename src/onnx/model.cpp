@@ -1,0 +1,216 @@
+// OnnxModel: the public face of the reader.
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/fail.hpp"
+#include "fuseline/onnx.hpp"
+#include "onnx/importer.hpp"
+#include "onnx/mapped_file.hpp"
+#include "onnx/operators.hpp"
+
+namespace fuseline {
+
+using namespace onnx;
+
+struct OnnxModel::Impl {
+  MappedFile file;
+  std::filesystem::path folder;
+  ModelProto proto;
+  std::vector<OnnxValue> inputs;
+  std::vector<std::string> output_names;
+
+  void read();
+  void check_opsets() const;
+  void declare_values();
+  void find_unsupported(const std::vector<NodeProto>& nodes, std::int64_t opset, int depth,
+                        std::vector<std::string>& lines) const;
+  TensorReader tensors() const { return {file.owner, folder}; }
+};
+
+namespace {
+
+// Names that a Graph takes, each once.
+class GraphNames {
+ public:
+  std::string add(std::string_view name) {
+    std::string base;
+    for (char c : name) {
+      bool ok = std::isalnum(static_cast<unsigned char>(c)) ||
+                std::string_view("_.:/-").find(c) != std::string_view::npos;
+      base += ok ? c : '_';
+    }
+    if (base.empty()) base = "_";
+    std::string result = base;
+    for (int n = 2; !used_.insert(result).second; ++n) result = fmt::format("{}_{}", base, n);
+    return result;
+  }
+
+ private:
+  std::set<std::string> used_;
+};
+
+// "batch" stays a symbol of this name; axes without one get a name of their own.
+Dim dim_of(const DimProto& dim, const std::string& input, std::size_t axis) {
+  if (dim.value) {
+    if (*dim.value < 0) fail("input {}: negative size {}", input, *dim.value);
+    return *dim.value;
+  }
+  std::string name;
+  for (char c : dim.param) {
+    bool ok = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    name += ok ? c : '_';
+  }
+  if (dim.param.empty()) name = fmt::format("{}_{}", input, axis);
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  if (std::isdigit(static_cast<unsigned char>(name[0]))) name = "n" + name;
+  return Dim::symbol(name);
+}
+
+OnnxValue value_of(const ValueInfoProto& info, std::string graph_name) {
+  OnnxValue value;
+  value.name = info.name;
+  value.graph_name = std::move(graph_name);
+  if (!info.is_tensor) fail("input {}: only tensors are supported", info.name);
+  value.type = name_of_element(info.elem_type);
+  try {
+    value.dtype = held_as(info.elem_type);
+  } catch (const Error& error) {
+    fail("input {}: {}", info.name, error.what());
+  }
+  if (!info.shape) fail("input {}: its shape is not declared", info.name);
+  for (std::size_t axis = 0; axis < info.shape->size(); ++axis)
+    value.dims.push_back(dim_of((*info.shape)[axis], value.graph_name, axis));
+  return value;
+}
+
+template <class F>
+auto within(const std::string& path, F&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(path + ": " + error.what(), error.kind());
+  }
+}
+
+}  // namespace
+
+void OnnxModel::Impl::read() {
+  proto = parse_model(file.bytes);
+  check_opsets();
+  declare_values();
+}
+
+void OnnxModel::Impl::check_opsets() const {
+  auto found = proto.opsets.find("");
+  if (found == proto.opsets.end()) return;
+  if (found->second < oldest_opset || found->second > newest_opset)
+    fail("opset {} of ai.onnx; this version reads {} to {}", found->second, oldest_opset,
+         newest_opset);
+}
+
+void OnnxModel::Impl::declare_values() {
+  GraphNames names;
+  std::set<std::string_view> defaults, seen;
+  for (const TensorProto& tensor : proto.graph.initializers) defaults.insert(tensor.name);
+  for (const ValueInfoProto& info : proto.graph.inputs) {
+    if (!seen.insert(info.name).second) fail("input {} is declared twice", info.name);
+    inputs.push_back(value_of(info, names.add(info.name)));
+    inputs.back().has_default = defaults.contains(info.name);
+  }
+  for (const ValueInfoProto& info : proto.graph.outputs)
+    output_names.push_back(names.add(info.name));
+  if (output_names.empty()) fail("the graph has no outputs");
+}
+
+void OnnxModel::Impl::find_unsupported(const std::vector<NodeProto>& nodes, std::int64_t opset,
+                                       int depth, std::vector<std::string>& lines) const {
+  if (depth > 16) return;
+  for (const NodeProto& node : nodes) {
+    if (find_function(proto, node)) continue;
+    if (!node.domain.empty())
+      lines.push_back(fmt::format("{}: domain \"{}\"", node_name(node), node.domain));
+    else if (!find_operator(node.op_type, opset))
+      lines.push_back(fmt::format("{}: no such operator (opset {})", node_name(node), opset));
+    for (const AttributeProto& a : node.attributes)
+      if (a.g) find_unsupported(a.g->nodes, opset, depth + 1, lines);
+  }
+}
+
+OnnxModel OnnxModel::open(const std::string& path) {
+  auto impl = std::make_shared<Impl>();
+  impl->file = map_file(path);
+  impl->folder = std::filesystem::path(path).parent_path();
+  if (impl->folder.empty()) impl->folder = ".";
+  within(path, [&] { impl->read(); });
+  return OnnxModel(std::move(impl));
+}
+
+OnnxModel OnnxModel::from_bytes(std::string_view bytes) {
+  auto impl = std::make_shared<Impl>();
+  auto copy = std::make_shared<std::string>(bytes);
+  impl->file = {copy, *copy};
+  impl->read();
+  return OnnxModel(std::move(impl));
+}
+
+std::int64_t OnnxModel::ir_version() const { return impl_->proto.ir_version; }
+std::int64_t OnnxModel::opset() const { return opset_of(impl_->proto.opsets, ""); }
+std::string OnnxModel::producer() const { return std::string(impl_->proto.producer_name); }
+const std::vector<OnnxValue>& OnnxModel::inputs() const { return impl_->inputs; }
+
+std::vector<std::pair<std::string, int>> OnnxModel::operators() const {
+  std::map<std::string, int> counts;
+  for (const NodeProto& node : impl_->proto.graph.nodes) {
+    std::string name(node.op_type);
+    if (!node.domain.empty()) name = std::string(node.domain) + "." + name;
+    ++counts[name];
+  }
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<std::string> OnnxModel::unsupported() const {
+  std::vector<std::string> lines;
+  impl_->find_unsupported(impl_->proto.graph.nodes, opset(), 0, lines);
+  for (const FunctionProto& f : impl_->proto.functions)
+    impl_->find_unsupported(f.nodes, opset_of(f.opsets, ""), 0, lines);
+  return lines;
+}
+
+Graph OnnxModel::graph(const std::vector<std::pair<std::string, Tensor>>& values,
+                       std::vector<std::string>* decided) const {
+  std::vector<std::string> lines = unsupported();
+  if (!lines.empty()) {
+    constexpr std::size_t shown = 8;
+    std::string more =
+        lines.size() > shown ? fmt::format("; and {} more", lines.size() - shown) : "";
+    if (lines.size() > shown) lines.resize(shown);
+    std::string list;
+    for (const std::string& line : lines) list += (list.empty() ? "" : "; ") + line;
+    fail("the model uses what is not supported: {}{}", list, more);
+  }
+  NamedTensors known = values;
+  for (auto& [name, tensor] : defaults()) {
+    auto same = [&, &key = name](const auto& given) { return given.first == key; };
+    if (std::none_of(known.begin(), known.end(), same)) known.emplace_back(name, tensor);
+  }
+  Importer importer(impl_->proto, impl_->tensors(), known);
+  Graph graph = importer.run(impl_->inputs, impl_->output_names);
+  if (decided) decided->assign(importer.decided().begin(), importer.decided().end());
+  return graph;
+}
+
+std::vector<std::pair<std::string, Tensor>> OnnxModel::defaults() const {
+  std::vector<std::pair<std::string, Tensor>> result;
+  TensorReader tensors = impl_->tensors();
+  for (const OnnxValue& input : impl_->inputs)
+    for (const TensorProto& proto : impl_->proto.graph.initializers)
+      if (input.has_default && proto.name == input.name)
+        result.emplace_back(input.graph_name, tensors.read(proto));
+  return result;
+}
+
+}  // namespace fuseline
