@@ -16,7 +16,6 @@
 namespace fuseline {
 namespace {
 
-constexpr int max_operations = 512;         // an expression above this is stored and read back
 constexpr int cheap_operations = 16;        // recomputed in a second Region rather than stored
 constexpr int max_sampled_operations = 8;   // recomputed at each tap of a sampler
 constexpr int max_repeated_operations = 2;  // recomputed at each term of a contraction
@@ -103,8 +102,8 @@ class Partitioner {
         add_root(v, "fusion is off");
       else if (is_reduction(v))
         add_root(v, "a reduction ends its iteration space");
-      else if (sum > max_operations)
-        add_root(v, fmt::format("more than {} operations", max_operations));
+      else if (sum > options_.max_operations)
+        add_root(v, fmt::format("more than {} operations", options_.max_operations));
       else if (sum > max_sampled_operations && feeds_sampler(v))
         add_root(v, "a sampler reads it at several places");
       else if (sum > max_repeated_operations && feeds_contraction(v))

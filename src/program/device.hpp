@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "fuse/loop_ir.hpp"
 #include "fuse/target.hpp"
@@ -88,6 +89,8 @@ class Device {
   virtual const Target& target() const = 0;
   // What times depend on besides the kernel: the device, its driver and compiler.
   virtual std::string identity() const = 0;
+  // Lines for `fuseline info`: libraries in use, and what can surprise.
+  virtual std::vector<std::string> remarks() const { return {}; }
   // Thread-safe. From the disk cache where possible.
   virtual std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) = 0;
   // The generated text (LLVM IR or CUDA C), made when asked for.
@@ -95,6 +98,9 @@ class Device {
   virtual std::unique_ptr<Queue> make_queue() = 0;
   // Device memory, 256-byte aligned, uninitialised; freed with the last reference.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
+  // Host memory that copies to and from the device are fastest with; for devices that compute in
+  // host memory, that.
+  virtual std::shared_ptr<void> allocate_host(std::size_t bytes) { return allocate(bytes); }
   virtual std::unique_ptr<Arena> make_arena() = 0;
 };
 

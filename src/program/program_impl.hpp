@@ -106,6 +106,8 @@ struct Program::Impl {
   using Entry = std::pair<std::vector<std::int64_t>, std::shared_ptr<const Instance>>;
   std::vector<std::int64_t> key_of(const TensorMap& inputs, bool outputs_aligned) const;
   std::shared_ptr<const Instance> find(const std::vector<std::int64_t>& key);
+  std::vector<std::unique_ptr<RegionKernels>> partitioned(int max_operations);
+  void plan_regions();
   void upload_constants();
   std::list<Entry> recent_;
   std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;

@@ -1,9 +1,13 @@
 // CudaDevice and the entry point of libfuseline_cuda.
+#include <fmt/ranges.h>
+
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <string>
 
+#include "base/env.hpp"
 #include "base/fail.hpp"
 #include "device/cuda/arena.hpp"
 #include "device/cuda/kernel.hpp"
@@ -71,6 +75,7 @@ class CudaDevice final : public Device {
     return fmt::format("{}, driver {}, NVRTC {}", target_.name, driver().driver_version,
                        nvrtc_version());
   }
+  std::vector<std::string> remarks() const override;
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     return loader_->get(kernel);
   }
@@ -95,6 +100,21 @@ class CudaDevice final : public Device {
             }};
   }
 
+  std::shared_ptr<void> allocate_host(std::size_t bytes) override {
+    ContextScope scope(context_);
+    void* memory = nullptr;
+    driver_api::Result result =
+        driver().host_allocate(&memory, std::max<std::size_t>(bytes, 1), driver_api::host_portable);
+    if (result == driver_api::error_out_of_memory)
+      fail_device("the host has no {} bytes left that can be pinned; use smaller buffers", bytes);
+    check(result, "host_allocate");
+    return {memory, [context = context_](void* pointer) {
+              driver_api::Context popped = nullptr;
+              if (driver().context_push(context) != driver_api::success) return;
+              driver().host_free(pointer);
+              driver().context_pop(&popped);
+            }};
+  }
   std::unique_ptr<Arena> make_arena() override {
     if (!virtual_memory_) return std::make_unique<MovingArena>(*this);
     return std::make_unique<CudaArena>(context_, device_, target_.name);
@@ -108,6 +128,31 @@ class CudaDevice final : public Device {
   Target target_;
   std::unique_ptr<KernelLoader> loader_;
 };
+
+// The control daemon of the Multi-Process Service keeps its pipe in this folder.
+bool served_by_mps() {
+  std::string folder = env(EnvVar::mps_pipe_directory).value_or("/tmp/nvidia-mps");
+  std::error_code missing;
+  return std::filesystem::exists(folder + "/control", missing);
+}
+
+std::vector<std::string> CudaDevice::remarks() const {
+  int version = driver().driver_version;
+  std::vector<std::string> lines = {
+      fmt::format("driver for CUDA {}.{}, NVRTC {}", version / 1000, version % 1000 / 10,
+                  nvrtc_version())};
+  for (const std::string& copy : other_nvrtc_copies())
+    lines.push_back(fmt::format("another NVRTC, not used: {}", copy));
+  auto runtimes = loaded_libraries("libcudart.so");
+  if (runtimes.size() > 1)
+    lines.push_back(fmt::format("{} CUDA runtimes in one process: {}", runtimes.size(),
+                                fmt::join(runtimes, ", ")));
+  if (served_by_mps())
+    lines.push_back("the Multi-Process Service shares the device with other processes");
+  if (attribute(device_, driver_api::attribute_compute_mode) != 0)
+    lines.push_back("the compute mode is not the default one: one process at a time, or none");
+  return lines;
+}
 
 Device& opened(int index) {
   static std::mutex mutex;

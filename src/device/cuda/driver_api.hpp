@@ -39,8 +39,10 @@ inline constexpr Attribute attribute_major = 75;
 inline constexpr Attribute attribute_minor = 76;
 inline constexpr Attribute function_local_bytes = 3;
 inline constexpr Attribute function_registers = 4;
+inline constexpr Attribute attribute_compute_mode = 20;
 inline constexpr Attribute attribute_virtual_memory = 102;
 inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned host_portable = 1;  // pinned for every context
 inline constexpr Result error_not_ready = 600;
 inline constexpr int memory_host = 1;
 inline constexpr int memory_device = 2;
@@ -124,6 +126,8 @@ struct MemoryAccess {
                    Stream, void**, void**))                                                        \
   FUSELINE_DRIVER(memory_allocate, cuMemAlloc_v2, cuMemAlloc, (Pointer*, std::size_t))             \
   FUSELINE_DRIVER(memory_free, cuMemFree_v2, cuMemFree, (Pointer))                                 \
+  FUSELINE_DRIVER(host_allocate, cuMemHostAlloc, cuMemHostAlloc, (void**, std::size_t, unsigned))  \
+  FUSELINE_DRIVER(host_free, cuMemFreeHost, cuMemFreeHost, (void*))                                \
   FUSELINE_DRIVER(copy_to_device, cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync,                         \
                   (Pointer, const void*, std::size_t, Stream))                                     \
   FUSELINE_DRIVER(copy_to_host, cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync,                           \

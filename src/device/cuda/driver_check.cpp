@@ -56,7 +56,9 @@ static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc) &&
 static_assert(CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_ALLOCATION_TYPE_PINNED == 1 &&
               CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
 static_assert(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED == attribute_virtual_memory);
+static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE == attribute_compute_mode);
 static_assert(CUDA_ERROR_NOT_READY == error_not_ready);
+static_assert(CU_MEMHOSTALLOC_PORTABLE == host_portable);
 static_assert(CU_STREAM_NON_BLOCKING == stream_non_blocking);
 static_assert(CU_MEMORYTYPE_HOST == memory_host && CU_MEMORYTYPE_DEVICE == memory_device);
 

@@ -12,6 +12,11 @@ namespace fuseline::cuda {
 // site-packages folder.
 std::vector<std::string> library_folders();
 
+// Files of these names in those folders, each once however many links lead to it.
+std::vector<std::string> library_copies(std::span<const char* const> names);
+// Libraries of this process whose file name starts so, each once: "libcudart.so".
+std::vector<std::string> loaded_libraries(const std::string& prefix);
+
 // A handle that stays open for the life of the process.
 class Library {
  public:
