@@ -23,6 +23,8 @@ std::unique_ptr<BenchCase> make_chain_case(const Arguments& arguments);
 std::unique_ptr<BenchCase> make_jpeg_case(const Arguments& arguments);
 // Compiles one Region in this process, which has compiled nothing yet, and prints what it took.
 void print_compile_times(const Arguments& arguments);
+// Counts the verdicts on synthetic streams of times.
+void print_verdicts(const Arguments& arguments);
 
 // Reads commands from stdin until it ends, and answers each with one line on stdout:
 //   "ready"       comes first, when the case is set up

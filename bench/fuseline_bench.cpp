@@ -14,8 +14,9 @@ void run_command(const std::string& command, const Arguments& arguments) {
   if (command == "chain") return serve(*make_chain_case(arguments));
   if (command == "jpeg") return serve(*make_jpeg_case(arguments));
   if (command == "compile") return print_compile_times(arguments);
+  if (command == "verdicts") return print_verdicts(arguments);
   if (print_statistic(command)) return;
-  fail("'{}' is not one of mask, chain, jpeg, compile, ratio, median", command);
+  fail("'{}' is not one of mask, chain, jpeg, compile, verdicts, ratio, median", command);
 }
 
 }  // namespace

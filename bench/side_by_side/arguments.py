@@ -10,6 +10,7 @@ BENCHMARKS = {
     "chain-cuda": "clip((x - a) / b * c + d) to half on CUDA, beside copies and PyTorch",
     "launch-cuda": "recordings of n tiny kernels, beside CUDA graphs of n empty ones",
     "cli-mask": "fuseline mask on a 4K JPEG, start to exit, against OpenCV in a running process",
+    "ledger-truth": "what fuseline bench says of stages and slowdowns whose truth is known",
 }
 
 
@@ -21,7 +22,7 @@ def positive(text):
 
 
 def parse(words):
-    names = "\n".join(f"  {name:<11} {what}" for name, what in BENCHMARKS.items())
+    names = "\n".join(f"  {name:<12} {what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="bench/peers", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures Fuseline and a peer in interleaved blocks, after comparing their "
@@ -37,7 +38,8 @@ def parse(words):
     parser.add_argument("--size", choices=["1M", "16M"], default="16M",
                         help="elements of chain-cpu (16M: 4096 x 4096)")
     parser.add_argument("--picture", metavar="FILE", help="another JPEG for cli-mask")
-    parser.add_argument("--rounds", type=positive, help="samples of each row on a CUDA device")
+    parser.add_argument("--rounds", type=positive, help="samples of each row on a CUDA device, or "
+                        "comparisons of processes in ledger-truth (5)")
     parser.add_argument("--only", metavar="TEXT", help="rows on a CUDA device with it in their name")
     parser.add_argument("--build", metavar="FOLDER", help="build folder (build/dev), or a bundle")
     options = parser.parse_args(words)

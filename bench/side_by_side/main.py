@@ -55,15 +55,17 @@ def main():
         print(f"bench/peers {options.name}: {error}", file=sys.stderr)
         sys.exit(3)
     result |= {"threads": options.threads, "cpu": cpu_name(), "cores": os.cpu_count(), "busy": busy}
-    ordered = {field: result.pop(field) for field in FIELDS} | result
+    ordered = {field: result.pop(field) for field in FIELDS if field in result} | result
     if options.json:
         print(json.dumps(ordered, indent=2))
         return
-    print(human(ordered))
+    # A benchmark without a ratio tells its result itself.
+    own = getattr(benchmark, "human", None)
+    print((own or human)(ordered))
     if busy > 0.1:
         print(f"  warning: other programs kept {busy:.0%} of the processors busy; judge only figures "
               "of a quiet machine")
-    for key, value in result.items():
+    for key, value in result.items() if own is None else ():
         if key not in ("threads", "cpu", "cores", "busy", *TABLES):
             print(f"  {key}: {json.dumps(value) if isinstance(value, dict) else value}")
 

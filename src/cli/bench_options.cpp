@@ -76,10 +76,9 @@ RunSettings BenchOptions::settings() const {
 
 BenchPlan BenchOptions::plan() const {
   constexpr double one_side = 10, two_sides = 60;
-  constexpr std::size_t fewest_pairs = 6;  // of blocks, from which a verdict is possible
   BenchPlan plan;
   plan.seconds = before ? two_sides : one_side;
-  if (before) plan.least_runs = 2 * fewest_pairs;
+  if (before) plan.least_runs = 2 * fewest_blocks_for_verdict;
   if (!seconds.empty()) plan.seconds = parse_number("--seconds", seconds, 0.001, most_seconds);
   if (before) plan.precision = parse_number("--threshold", threshold, 0, 100) / 100 / 3;
   if (!runs.empty()) {

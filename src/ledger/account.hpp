@@ -32,6 +32,9 @@ struct Account {
   std::vector<std::string> notes;
 };
 
+// Below that no test can reject: of five differences, all of one sign still have p = 1/16.
+inline constexpr std::size_t fewest_blocks_for_verdict = 6;
+
 struct AccountRow {
   std::string name;
   Estimate before, after;  // ms

@@ -113,6 +113,9 @@ std::vector<std::string> trust_lines(const RunRecord& record) {
     counts.push_back(fmt::format("{}", side.series.wall.size()));
   add("n", fmt::format("{} runs, noise floor {}, threshold {}", fmt::join(counts, " + "),
                        noise_text(record), share_text(record.settings.threshold)));
+  if (record.two_sided() && record.sides[0].series.wall.size() < 2 * fewest_blocks_for_verdict)
+    add("verdict",
+        fmt::format("none is possible below {} runs a side", 2 * fewest_blocks_for_verdict));
   for (const RunSide& side : record.sides) {
     const Series& series = side.series;
     if (series.warm_up.empty()) continue;

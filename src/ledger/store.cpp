@@ -299,7 +299,7 @@ std::int64_t Ledger::find(const std::string& word) const {
   }
   bool by_id = is_number(word, number);
   for (const RunHead& head : heads)
-    if (by_id ? head.id == number : head.name == word) return head.id;
+    if (by_id ? head.id == number : !word.empty() && head.name == word) return head.id;
   fail("\"{}\" is no run of the ledger; `fuseline ledger list` shows names and numbers", word);
 }
 

@@ -215,10 +215,10 @@ TEST_F(Recording, ManySizesKeepFewRecordingsAndFreeTheOthers) {
     return standin().done("cuGraphInstantiate") - standin().done("cuGraphExecDestroy") - before;
   };
   {
-    Program program = compile_on(device(Kernels::skipped), mask_graph(), {});
+    Program program = compile_on(device(), mask_graph(), {});
     Lane lane = program.make_lane();
     MaskRun largest(100, 40, 1);  // first, so that nothing grows
-    largest.run(lane, false);
+    largest.run(lane);
     std::int64_t most = 0;
     std::vector<std::unique_ptr<MaskRun>> runs;
     for (int size = 1; size < 100; ++size)
@@ -226,7 +226,7 @@ TEST_F(Recording, ManySizesKeepFewRecordingsAndFreeTheOthers) {
     for (int round = 0; round < 2; ++round)
       for (auto& run : runs)
         for (int again = 0; again < 3; ++again) {
-          run->run(lane, false);
+          run->run(lane);
           most = std::max(most, alive());
         }
     EXPECT_GT(most, 1);
