@@ -216,6 +216,15 @@ std::string Lane::Impl::suspects() const {
                      name_of(EnvVar::check));
 }
 
+// Work that was issued before a failure still uses the caller's memory, which may go now.
+void Lane::Impl::settle() noexcept {
+  if (captured_) return;
+  try {
+    queue_->wait();
+  } catch (const std::exception&) {  // the failure itself is what the caller hears
+  }
+}
+
 // What the device does not recover from ends the Program: no result and no time after it.
 template <class Work>
 void Lane::Impl::guarded(Work&& work) {
@@ -226,12 +235,16 @@ void Lane::Impl::guarded(Work&& work) {
   try {
     work();
   } catch (const Error& error) {
+    settle();
     std::string why = error.kind() == ErrorKind::device ? queue_->lost() : std::string();
     if (why.empty()) throw;
     std::string what = fmt::format("run {} failed on {} in {}: {}; start a new process", runs_,
                                    program->device.target().name, suspects(), why);
     program->lose(what);
     fail_device("{}", what);
+  } catch (...) {
+    settle();
+    throw;
   }
 }
 

@@ -163,9 +163,9 @@ std::size_t Program::Impl::KeyHash::operator()(const std::vector<std::int64_t>& 
 }
 
 // Shapes and strides of the inputs, and the values of those that are sizes.
-std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs,
-                                                bool outputs_aligned) const {
-  std::vector<std::int64_t> key;
+void Program::Impl::key_of(const TensorMap& inputs, bool outputs_aligned,
+                           std::vector<std::int64_t>& key) const {
+  key.clear();
   bool cuda = device.target().kind == DeviceKind::cuda;
   auto append = [&](const Tensor& tensor) {
     key.push_back(static_cast<std::int64_t>(tensor.dtype()));
@@ -183,18 +183,23 @@ std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs,
   for (const NamedValue& declared : graph.inputs()) {
     auto found = std::find_if(inputs.begin(), inputs.end(),
                               [&](const auto& in) { return in.first == declared.name; });
-    if (found == inputs.end()) return {};  // binding will tell what is wrong
+    if (found == inputs.end()) return key.clear();  // binding will tell what is wrong
     append(found->second);
   }
   for (std::size_t position : operand_inputs_) {
     const Tensor& tensor = tensor_of(inputs, graph.inputs()[position].name);
-    if (!tensor.is_dense()) return {};
+    if (!tensor.is_dense()) return key.clear();
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       auto* element =
           tensor.as<const char>() + i * static_cast<std::int64_t>(size_of(tensor.dtype()));
       key.push_back(load_number(element, tensor.dtype()).i);
     }
   }
+}
+
+// A run of a known size allocates nothing.
+static std::vector<std::int64_t>& key_memory() {
+  static thread_local std::vector<std::int64_t> key;
   return key;
 }
 
@@ -208,7 +213,9 @@ std::shared_ptr<const Instance> Program::Impl::find(const std::vector<std::int64
 
 std::shared_ptr<const Instance> Program::Impl::known_instance(const TensorMap& inputs,
                                                               bool outputs_aligned) {
-  return find(key_of(inputs, outputs_aligned));
+  std::vector<std::int64_t>& key = key_memory();
+  key_of(inputs, outputs_aligned, key);
+  return find(key);
 }
 
 void Program::Impl::lose(const std::string& why) {
@@ -223,7 +230,8 @@ void Program::Impl::refuse_if_lost() {
 
 std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs,
                                                         bool outputs_aligned) {
-  std::vector<std::int64_t> key = key_of(inputs, outputs_aligned);
+  std::vector<std::int64_t>& key = key_memory();
+  key_of(inputs, outputs_aligned, key);
   if (auto found = find(key)) return found;
   // Outside the lock: compiling one size must not stop the others from running.
   std::shared_ptr<const Instance> made = make_instance(*this, inputs, outputs_aligned);
@@ -231,7 +239,7 @@ std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs,
   std::lock_guard lock(mutex);
   if (auto found = instances_.find(key); found != instances_.end()) return found->second->second;
   recent_.emplace_front(key, made);
-  instances_[std::move(key)] = recent_.begin();
+  instances_[key] = recent_.begin();
   if (recent_.size() > max_instances) {
     instances_.erase(recent_.back().first);
     recent_.pop_back();

@@ -11,6 +11,7 @@
 #include "base/fail.hpp"
 #include "device/cuda/arena.hpp"
 #include "device/cuda/kernel.hpp"
+#include "device/cuda/library.hpp"
 #include "device/cuda/nvrtc.hpp"
 #include "device/cuda/queue.hpp"
 #include "emit/cuda_c/print.hpp"

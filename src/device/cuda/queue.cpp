@@ -38,12 +38,6 @@ unsigned grid_of(const Launch& launch) {
   return static_cast<unsigned>(launch.blocks);
 }
 
-std::vector<void*> pointers_to(std::vector<std::uint64_t>& values) {
-  std::vector<void*> pointers;
-  for (std::uint64_t& value : values) pointers.push_back(&value);
-  return pointers;
-}
-
 }  // namespace
 
 CudaRecording::~CudaRecording() {
@@ -79,12 +73,16 @@ void CudaQueue::launch(const Launch& launch) {
     return;
   }
   ContextScope scope(context_);
-  arguments_.clear();
-  for (std::uint64_t& value : values_) arguments_.push_back(&value);
+  point_to(values_);
   const CudaKernel& kernel = kernel_of(launch);
   FUSELINE_CUDA(launch(kernel.function, grid_of(launch), 1, 1,
                        static_cast<unsigned>(launch.threads), 1, 1, 0, stream_, arguments_.data(),
                        nullptr));
+}
+
+void CudaQueue::point_to(std::vector<std::uint64_t>& values) {
+  arguments_.clear();
+  for (std::uint64_t& value : values) arguments_.push_back(&value);
 }
 
 void CudaQueue::fill_zero(void* memory, std::size_t bytes) {
@@ -198,20 +196,20 @@ void CudaQueue::add_kernel(const Launch& launch) {
     CudaRecording::Step& step = next_to_patch(false);
     if (step.values == values_) return;
     step.values = values_;
-    auto pointers = pointers_to(step.values);
-    step.kernel.params = pointers.data();
+    point_to(step.values);
+    step.kernel.params = arguments_.data();
     FUSELINE_CUDA(exec_set_kernel(patched_->exec, step.node, &step.kernel));
     return;
   }
   CudaRecording::Step step;
   const CudaKernel& kernel = kernel_of(launch);
   step.values = values_;
-  auto pointers = pointers_to(step.values);
+  point_to(step.values);
   step.kernel.function = kernel.function;
   step.kernel.grid_x = grid_of(launch);
   step.kernel.block_x = static_cast<unsigned>(launch.threads);
   step.kernel.grid_y = step.kernel.grid_z = step.kernel.block_y = step.kernel.block_z = 1;
-  step.kernel.params = pointers.data();
+  step.kernel.params = arguments_.data();
   bool overlap = overlaps_ && !recording_->steps.empty() && !recording_->steps.back().is_copy;
   const driver_api::Node* before = overlap ? nullptr : last_node();
   FUSELINE_CUDA(

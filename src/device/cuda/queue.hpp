@@ -57,6 +57,7 @@ class CudaQueue final : public Queue {
  private:
   enum class Mode : std::uint8_t { run, record, patch };
   void add_kernel(const Launch& launch);
+  void point_to(std::vector<std::uint64_t>& values);  // fills arguments_
   void add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target, std::size_t bytes);
   CudaRecording::Step& next_to_patch(bool is_copy);
 
