@@ -31,7 +31,7 @@ install(PROGRAMS tests/gpu/sanitize DESTINATION bin COMPONENT bundle EXCLUDE_FRO
 # What the programs link, less what every Linux has.
 install(CODE [[
   file(GLOB programs "${CMAKE_INSTALL_PREFIX}/bin/*")
-  list(FILTER programs EXCLUDE REGEX "sanitize$")
+  list(FILTER programs EXCLUDE REGEX "(sanitize|cuda_driver)$")
   file(GLOB modules "${CMAKE_INSTALL_PREFIX}/lib/libfuseline*.so")
   file(GET_RUNTIME_DEPENDENCIES
     EXECUTABLES ${programs} LIBRARIES ${modules}

@@ -170,7 +170,7 @@ class MaskBench {
   void add_host_rows() {
     constexpr const char* names[] = {"frame in pinned memory to area, submit to done",
                                      "frame in pageable memory to area, submit to done"};
-    Program program = compile_on(session_.device(), count_graph(), {.device = "cuda"});
+    Program program = compile(count_graph(), {.device = "cuda"});
     Shape shape = {height, width, 3};
     for (bool pinned : {true, false}) {
       Tensor frame =

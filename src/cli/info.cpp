@@ -75,7 +75,8 @@ std::vector<std::string> gpu_remarks(const DeviceStatus& device) {
   if (gpu.other_processes.value_or(0) > 0)
     remarks.push_back(fmt::format("{} other processes compute on it", *gpu.other_processes));
   if (gpu.throttle_reasons && !gpu.throttle_reasons->empty())
-    remarks.push_back(fmt::format("clocks are lowered: {}", fmt::join(*gpu.throttle_reasons, ", ")));
+    remarks.push_back(
+        fmt::format("clocks are lowered: {}", fmt::join(*gpu.throttle_reasons, ", ")));
   return remarks;
 }
 
@@ -84,11 +85,10 @@ int print_info_json() {
   std::vector<DeviceStatus> status = device_status();
   Json devices = Json::array(), variables = Json::object();
   for (const DeviceStatus& device : status)
-    devices.push_back(
-        {{"name", device.name},
-         {"available", device.available},
-         {"detail", device.detail},
-         {"remarks", device.name == "cuda" ? gpu_remarks(device) : device.remarks}});
+    devices.push_back({{"name", device.name},
+                       {"available", device.available},
+                       {"detail", device.detail},
+                       {"remarks", device.name == "cuda" ? gpu_remarks(device) : device.remarks}});
   for (const auto& [name, value] : set_variables()) variables[name] = value;
   print_json({{"version", FUSELINE_VERSION},
               {"cpu",

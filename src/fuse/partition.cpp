@@ -102,7 +102,7 @@ class Partitioner {
         add_root(v, "fusion is off");
       else if (is_reduction(v))
         add_root(v, "a reduction ends its iteration space");
-      else if (sum > options_.max_operations)
+      else if (sum > options_.max_operations && too_large_.insert(v).second)
         add_root(v, fmt::format("more than {} operations", options_.max_operations));
       else if (sum > max_sampled_operations && feeds_sampler(v))
         add_root(v, "a sampler reads it at several places");
@@ -212,7 +212,8 @@ class Partitioner {
     bool both_reduce = group.space.has_reduction() && space.has_reduction();
     if (both_reduce && group.space.reduced != space.reduced) return false;
     for (ValueId v : stored)
-      if (group_of_.at(v) == g && (is_reduction(v) || is_result(g, v))) return false;
+      if (group_of_.at(v) == g && (is_reduction(v) || is_result(g, v) || too_large_.contains(v)))
+        return false;
     for (std::size_t b : before)
       if (b != g && reaches(b, g)) return false;
     return true;
@@ -523,6 +524,7 @@ class Partitioner {
   std::map<ValueId, std::string> reasons_;  // the roots, and why
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
+  std::set<ValueId> too_large_;  // what reads them does so in another Region
 };
 
 }  // namespace

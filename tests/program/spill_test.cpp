@@ -56,7 +56,7 @@ TEST(Spill, a_region_that_fits_stays_whole) {
 
 TEST(Spill, a_region_that_spills_is_cut_and_says_why) {
   if (auto why = host::compiler_missing(); !why.empty()) GTEST_SKIP() << why;
-  SmallRegisterFile device(250);
+  SmallRegisterFile device(100);
   Graph graph = long_chain();
   Program program = compile_on(device, graph, {});
   auto report = program.report();

@@ -139,9 +139,8 @@ bool served_by_mps() {
 
 std::vector<std::string> CudaDevice::remarks() const {
   int version = driver().driver_version;
-  std::vector<std::string> lines = {
-      fmt::format("driver for CUDA {}.{}, NVRTC {}", version / 1000, version % 1000 / 10,
-                  nvrtc_version())};
+  std::vector<std::string> lines = {fmt::format("driver for CUDA {}.{}, NVRTC {}", version / 1000,
+                                                version % 1000 / 10, nvrtc_version())};
   for (const std::string& copy : other_nvrtc_copies())
     lines.push_back(fmt::format("another NVRTC, not used: {}", copy));
   auto runtimes = loaded_libraries("libcudart.so");

@@ -66,6 +66,8 @@ Result cuCtxPopCurrent_v2(SimulatedDevice, Context*);
 Result cuMemGetInfo_v2(SimulatedDevice, std::size_t*, std::size_t*);
 Result cuMemAlloc_v2(SimulatedDevice, Pointer*, std::size_t);
 Result cuMemFree_v2(SimulatedDevice, Pointer);
+Result cuMemHostAlloc(SimulatedDevice, void**, std::size_t, unsigned);
+Result cuMemFreeHost(SimulatedDevice, void*);
 Result cuDeviceTotalMem_v2(SimulatedDevice, std::size_t*, Device);
 Result cuMemAddressReserve(SimulatedDevice, Pointer*, std::size_t, std::size_t, Pointer,
                            unsigned long long);
