@@ -49,9 +49,11 @@ class Recording {
 class Arena {
  public:
   virtual ~Arena() = default;
-  // At least this many bytes, 256-byte aligned; smaller wishes change nothing. CUDA reserves the
-  // address space once, so the address stays and recordings that hold it stay right.
+  // At least this many bytes, 256-byte aligned; smaller wishes change nothing.
   virtual void* grow(std::size_t bytes) = 0;
+  // Whether growing gives other memory, be it at the same address: recordings must be gone before.
+  // CUDA reserves the address space once and maps more, so recordings stay right.
+  virtual bool moves() const = 0;
 };
 
 // Work in order. Launches may return before the work is done; wait() returns when all is done and
@@ -67,6 +69,9 @@ class Queue {
   virtual void wait() = 0;
   // A failure that no later call recovers from, such as an illegal address: its text, else empty.
   virtual std::string lost() { return {}; }
+  // Tells memory from other memory that was at the same address before; 0 where the device knows
+  // nothing of it. Copies in a recording hold the memory, not only its address.
+  virtual std::uint64_t memory_id(const void*) { return 0; }
   // Work goes to this stream of the caller from now on; nullptr: to the queue's own.
   virtual void use_stream(void*) {}
   // Whether the stream is being captured by the caller: then nothing may allocate or wait.

@@ -61,15 +61,18 @@ void Lane::Impl::note_addresses() {
   addresses_.clear();
   for (const std::vector<External>* externals : {&inputs_, &outputs_})
     for (const External& external : *externals) {
-      addresses_.push_back(external.device);
-      addresses_.push_back(external.host);
+      const void* copied = external.host     ? external.host
+                           : copies_outputs_ ? external.device
+                                             : nullptr;
+      std::uint64_t id = copied ? queue_->memory_id(copied) : 0;
+      addresses_.push_back({external.device, external.host, id});
     }
 }
 
 // A tensor in host memory has a copy among the steps, one on the device has none.
 bool Lane::Impl::can_patch(const BoundRecording& bound) const {
-  for (std::size_t i = 1; i < addresses_.size(); i += 2)
-    if ((addresses_[i] == nullptr) != (bound.addresses[i] == nullptr)) return false;
+  for (std::size_t i = 0; i < addresses_.size(); ++i)
+    if ((addresses_[i].host == nullptr) != (bound.addresses[i].host == nullptr)) return false;
   return true;
 }
 

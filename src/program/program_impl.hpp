@@ -140,9 +140,17 @@ struct External {
   std::size_t copy_bytes = 0;
 };
 
+// One of the caller's tensors, as a recording holds it.
+struct BoundAddress {
+  const void* device = nullptr;
+  const void* host = nullptr;
+  std::uint64_t memory_id = 0;  // of memory that is copied, see Queue::memory_id
+  bool operator==(const BoundAddress&) const = default;
+};
+
 // A recording and the addresses that it holds.
 struct BoundRecording {
-  std::vector<const void*> addresses;
+  std::vector<BoundAddress> addresses;
   std::unique_ptr<Recording> recording;
 };
 
@@ -194,11 +202,12 @@ struct Lane::Impl {
   std::shared_ptr<void> tickets_;           // one cache line a step, zero between runs
   std::shared_ptr<void> dummy_;             // what empty tensors point to
   std::vector<External> inputs_, outputs_;  // by the graph's order
-  std::vector<const void*> addresses_;      // of the tensors of this run
+  std::vector<BoundAddress> addresses_;     // of the tensors of this run
   std::vector<void*> pointers_;
   std::vector<std::int64_t> bytes_;
   std::unique_ptr<Queue> queue_;   // ends before the memory that its work uses
   std::list<RecordState> states_;  // most recent first
+  bool copies_outputs_ = false;    // one value under several names
   bool check_each_ = false;        // FUSELINE_CHECK=each
   bool captured_ = false;          // by the caller, during enqueue
   std::int64_t runs_ = 0;

@@ -29,9 +29,11 @@ using Graph = CUgraph_st*;
 using Node = CUgraphNode_st*;
 using Exec = CUgraphExec_st*;
 using CaptureStatus = int;
+using PointerAttribute = int;
 using MemoryHandle = unsigned long long;
 
 inline constexpr Result success = 0;
+inline constexpr Result error_invalid_value = 1;
 inline constexpr Result error_out_of_memory = 2;
 inline constexpr Result error_no_binary = 209;
 inline constexpr Attribute attribute_processors = 16;
@@ -42,6 +44,7 @@ inline constexpr Attribute function_registers = 4;
 inline constexpr Attribute attribute_compute_mode = 20;
 inline constexpr Attribute attribute_virtual_memory = 102;
 inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr PointerAttribute pointer_buffer_id = 7;
 inline constexpr unsigned host_portable = 1;  // pinned for every context
 inline constexpr Result error_not_ready = 600;
 inline constexpr int memory_host = 1;
@@ -153,6 +156,8 @@ struct MemoryAccess {
                   (Exec, Node, const CopyNode*, Context))                                          \
   FUSELINE_DRIVER(exec_launch, cuGraphLaunch, cuGraphLaunch, (Exec, Stream))                       \
   FUSELINE_DRIVER(exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, (Exec))                    \
+  FUSELINE_DRIVER(pointer_attribute, cuPointerGetAttribute, cuPointerGetAttribute,                 \
+                  (void*, PointerAttribute, Pointer))                                              \
   FUSELINE_DRIVER(stream_query, cuStreamQuery, cuStreamQuery, (Stream))                            \
   FUSELINE_DRIVER(stream_capture, cuStreamIsCapturing, cuStreamIsCapturing,                        \
                   (Stream, CaptureStatus*))                                                        \

@@ -42,7 +42,8 @@ static_assert(offsetof(KernelNode, params) == offsetof(CUDA_KERNEL_NODE_PARAMS, 
 static_assert(sizeof(CopyNode) == sizeof(CUDA_MEMCPY3D));
 static_assert(offsetof(CopyNode, target.device) == offsetof(CUDA_MEMCPY3D, dstDevice));
 static_assert(offsetof(CopyNode, width_bytes) == offsetof(CUDA_MEMCPY3D, WidthInBytes));
-static_assert(CUDA_ERROR_OUT_OF_MEMORY == error_out_of_memory &&
+static_assert(CUDA_ERROR_INVALID_VALUE == error_invalid_value &&
+              CUDA_ERROR_OUT_OF_MEMORY == error_out_of_memory &&
               CUDA_ERROR_NO_BINARY_FOR_GPU == error_no_binary);
 static_assert(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == attribute_processors);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == attribute_major);
@@ -58,6 +59,7 @@ static_assert(CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_ALLOCATION_TYPE_PINNED 
 static_assert(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED == attribute_virtual_memory);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE == attribute_compute_mode);
 static_assert(CUDA_ERROR_NOT_READY == error_not_ready);
+static_assert(CU_POINTER_ATTRIBUTE_BUFFER_ID == pointer_buffer_id);
 static_assert(CU_MEMHOSTALLOC_PORTABLE == host_portable);
 static_assert(CU_STREAM_NON_BLOCKING == stream_non_blocking);
 static_assert(CU_MEMORYTYPE_HOST == memory_host && CU_MEMORYTYPE_DEVICE == memory_device);

@@ -130,6 +130,16 @@ std::string CudaQueue::lost() {
   return fine ? std::string() : error_text(result);
 }
 
+std::uint64_t CudaQueue::memory_id(const void* memory) {
+  ContextScope scope(context_);
+  unsigned long long id = 0;
+  driver_api::Result result =
+      driver().pointer_attribute(&id, driver_api::pointer_buffer_id, pointer(memory));
+  if (result == driver_api::error_invalid_value) return 0;  // pageable memory
+  check(result, "pointer_attribute");
+  return id;
+}
+
 void CudaQueue::use_stream(void* stream) {
   stream_ = stream ? static_cast<driver_api::Stream>(stream) : own_;
 }

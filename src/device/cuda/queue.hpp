@@ -44,6 +44,7 @@ class CudaQueue final : public Queue {
   void download(void* host, const void* from, std::size_t bytes) override;
   void wait() override;
   std::string lost() override;
+  std::uint64_t memory_id(const void* memory) override;
   void use_stream(void* stream) override;
   bool is_captured() override;
   std::string record_refusal() const override { return {}; }

@@ -71,6 +71,11 @@ Result cuDeviceTotalMem_v2(SimulatedDevice, std::size_t* bytes, Device) {
   return success;
 }
 
+// As of pageable memory, which the driver does not know.
+Result cuPointerGetAttribute(SimulatedDevice, void*, PointerAttribute, Pointer) {
+  return error_invalid_value;
+}
+
 Result cuMemHostAlloc(SimulatedDevice, void** memory, std::size_t bytes, unsigned) {
   if (Result why = usable()) return why;
   *memory = std::malloc(bytes);
