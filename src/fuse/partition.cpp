@@ -171,9 +171,17 @@ class Partitioner {
   }
 
   bool reaches(std::size_t from, std::size_t to) const {  // `to` runs before `from`
-    if (from == to) return true;
-    return std::any_of(groups_[from].before.begin(), groups_[from].before.end(),
-                       [&](std::size_t g) { return reaches(g, to); });
+    std::vector<bool> seen(groups_.size());
+    std::vector<std::size_t> todo = {from};
+    while (!todo.empty()) {
+      std::size_t g = todo.back();
+      todo.pop_back();
+      if (g == to) return true;
+      if (seen[g]) continue;
+      seen[g] = true;
+      todo.insert(todo.end(), groups_[g].before.begin(), groups_[g].before.end());
+    }
+    return false;
   }
 
   // True when a value was made a root and grouping has to start again.
