@@ -132,9 +132,10 @@ class CudaDevice final : public Device {
 
 // The control daemon of the Multi-Process Service keeps its pipe in this folder.
 bool served_by_mps() {
-  std::string folder = env(EnvVar::mps_pipe_directory).value_or("/tmp/nvidia-mps");
   std::error_code missing;
-  return std::filesystem::exists(folder + "/control", missing);
+  std::filesystem::path folder = std::filesystem::temp_directory_path(missing) / "nvidia-mps";
+  if (auto named = env(EnvVar::mps_pipe_directory)) folder = *named;
+  return std::filesystem::exists(folder / "control", missing);
 }
 
 std::vector<std::string> CudaDevice::remarks() const {
