@@ -86,6 +86,27 @@ TEST_F(BenchCommand, AFuselineCommandShowsItsStages) {
   EXPECT_EQ(json["sides"][0]["command"][0], "fuseline");
 }
 
+TEST_F(BenchCommand, AFrameOfALoopIsARun) {
+  if (shell("python3 -c pass").code != 0) GTEST_SKIP() << "there is no python3";
+  file("frames.py",
+       std::string("import sys, time\nsys.path.insert(0, '" FUSELINE_SOURCE_DIR "/python')\n"
+                   "from fuseline_stage import stage\n"
+                   "time.sleep(0.1)\n"
+                   "for i in range(5):\n"
+                   "  with stage('frame'):\n"
+                   "    with stage('decode'): time.sleep(0.02)\n"
+                   "    time.sleep(0.005)\n"));
+  nlohmann::json side = fuseline({"bench", "--runs", "3", "--per", "frame", "--json", "--",
+                                  "python3", "-B", "frames.py"})
+                            .json()["sides"][0];
+  EXPECT_GE(side["wall"]["min"].get<double>(), 25);
+  EXPECT_LT(side["wall"]["min"].get<double>(), 90);
+  ASSERT_EQ(side["rows"].size(), 2u);
+  EXPECT_EQ(side["rows"][0]["name"], "decode");
+  expect_one_line(fuseline({"bench", "--per", "frame", "--", "true"}).err,
+                  "marks no stage \"frame\"");
+}
+
 TEST_F(BenchCommand, ACommandThatFailsIsNotMeasured) {
   script("fails", "echo broken pipe dream >&2; exit 3");
   Outcome outcome = fuseline({"bench", "--", "./fails"});
