@@ -40,6 +40,7 @@ TEST_F(Docs, CommandLine) {
       {"explain", "mask"},
       {"bench"},
       {"compare"},
+      {"diagnose"},
       {"ledger"},
       {"ledger", "list"},
       {"ledger", "show"},
