@@ -43,7 +43,7 @@ struct Question {
 
 struct DiagnoseOptions {
   std::vector<std::string> command, what_if;
-  std::string seconds = "10", runs, timeout = "600", kernels = "kernels";
+  std::string seconds = "10", runs, timeout = "600", kernels = "kernels", per;
   bool json = false;
 
   void add_to(CLI::App& app) {
@@ -55,6 +55,7 @@ struct DiagnoseOptions {
     add("--runs", runs, "N", "Exactly N measured runs of the command");
     add("--timeout", timeout, "S", "End a run that takes longer, and fail (600)");
     add("--kernels", kernels, "STAGE", "The marked stage that is kernels (kernels)");
+    add("--per", per, "STAGE", "Account the median STAGE of a run, not the process");
     app.add_option("--what-if", what_if, "STAGE=Nx: end to end, were it N times faster")
         ->type_name("Q")
         ->allow_extra_args(false);
@@ -154,7 +155,8 @@ int run_diagnose(const DiagnoseOptions& options, const std::vector<std::string>&
   std::vector<Question> questions = options.questions();
   catch_interrupts();
   plan.between_runs = stop_if_interrupted;
-  BenchRunner runner(commands, parse_number("--timeout", options.timeout, 0.001, most_seconds));
+  BenchRunner runner(commands, parse_number("--timeout", options.timeout, 0.001, most_seconds),
+                     options.per);
   Diagnosis diagnosis;
   diagnosis.environment = read_environment();
   ConditionsWatch watch;

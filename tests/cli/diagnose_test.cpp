@@ -65,6 +65,14 @@ TEST(DiagnoseProgram, DISABLED_LongWait) {
   rest(much);
 }
 
+TEST(DiagnoseProgram, DISABLED_ManyFrames) {
+  for (int i = 0; i < 20; ++i) {
+    StageMark frame("frame");
+    stage("decode", 3);
+    stage("kernels", 9);
+  }
+}
+
 class DiagnoseCommand : public CliTest {
  protected:
   Outcome diagnose(const Words& words) const {
@@ -105,6 +113,15 @@ TEST_F(DiagnoseCommand, AnswersWhatIf) {
   double before = answer["before_ms"]["value"], after = answer["after_ms"]["value"];
   EXPECT_NEAR(before - after, much * (1 - 1 / 6.6), 0.5 * much);
   EXPECT_GT(answer["speedup"]["value"].get<double>(), 1.2);
+}
+
+TEST_F(DiagnoseCommand, LooksAtOneFrameOfALoop) {
+  Outcome outcome = diagnose({"--runs", "5", "--per", "frame", "--json", "--", self(),
+                              "--gtest_filter=DiagnoseProgram.DISABLED_ManyFrames",
+                              "--gtest_also_run_disabled_tests"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json()["bound"], "kernel-bound");
+  EXPECT_NEAR(outcome.json()["wall"]["min"].get<double>(), 12, 6);
 }
 
 TEST_F(DiagnoseCommand, TriesTheMaskCommand) {
