@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <thread>
 
 #include "base/fail.hpp"
 #include "cli/bench_options.hpp"
@@ -112,7 +113,7 @@ Observed observe(const std::vector<std::string>& command, BenchRunner& runner, B
   observed.command = runner.shown(command);
   observed.series = measure_series(counted, plan);
   for (const auto& [stage, counts] : spans) observed.spans[stage] = median(counts);
-  observed.processors = open_device("cpu").target().processors;
+  observed.processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
   return observed;
 }
 
@@ -122,17 +123,22 @@ WhatIf answer(const Observed& observed, const Question& question) {
   return what_if(observed, alias ? observed.kernels : question.stage, question.factor);
 }
 
-// Experiments on our own pipeline; for other commands they say why there are none.
-void experiment(Diagnosis& diagnosis, const std::vector<std::string>& command, BenchRunner& runner,
-                BenchPlan plan) {
-  std::optional<MaskCommand> mask;
+// What our own experiments need; for other commands it says why there are none.
+Measured<MaskCommand> mask_command(const std::vector<std::string>& command) {
   try {
-    mask = parse_mask_command(command);
+    return {parse_mask_command(command), {}};
   } catch (const Error& error) {
-    diagnosis.null_run.why_not = diagnosis.gain.why_not = diagnosis.sweep.why_not = error.what();
+    return {std::nullopt, error.what()};
+  }
+}
+
+void experiment(Diagnosis& diagnosis, const Measured<MaskCommand>& mask, BenchRunner& runner,
+                BenchPlan plan) {
+  if (!mask.value) {
+    diagnosis.null_run.why_not = diagnosis.gain.why_not = diagnosis.sweep.why_not = mask.why_not;
     return;
   }
-  FrameExperiments frames = measure_frames(*mask, plan.seconds, diagnosis.roofline);
+  FrameExperiments frames = measure_frames(*mask.value, plan.seconds, diagnosis.roofline);
   diagnosis.null_run.value = std::move(frames.null_run);
   if (frames.gain.bytes_per_ms > 0)
     diagnosis.gain.value = std::move(frames.gain);
@@ -141,7 +147,7 @@ void experiment(Diagnosis& diagnosis, const std::vector<std::string>& command, B
   PercentBar bar("the sizes");
   plan.progress = [&](double share) { bar.show(share); };
   try {
-    diagnosis.sweep.value = measure_sweep(*mask, runner, plan);
+    diagnosis.sweep.value = measure_sweep(*mask.value, runner, plan);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::interrupted) throw;
     diagnosis.sweep.why_not = error.what();
@@ -164,9 +170,13 @@ int run_diagnose(const DiagnoseOptions& options, const std::vector<std::string>&
   diagnosis.observed.kernels = options.kernels;
   for (const Question& question : questions)
     diagnosis.what_ifs.push_back(answer(diagnosis.observed, question));
-  diagnosis.roofline = host_roofline(diagnosis.observed.processors, stop_if_interrupted);
+  // As many threads as the command's kernels have; they are counted when the device is opened.
+  Measured<MaskCommand> mask = mask_command(options.command);
+  if (mask.value) mask.value->graph.apply_threads();
+  int threads = open_device("cpu").target().processors;
+  diagnosis.roofline = host_roofline(threads, stop_if_interrupted);
   add_device_copies(diagnosis.roofline, stop_if_interrupted);
-  experiment(diagnosis, options.command, runner, plan);
+  experiment(diagnosis, mask, runner, plan);
   diagnosis.environment["during"] = watch.finish();
   diagnosis.warnings = runner.warnings();
   conclude(diagnosis);
