@@ -27,6 +27,7 @@ void declare(CLI::App& program, Run& run) {
   program.get_formatter()->column_width(24);
   add_mask(program, run);
   add_explain(program, run);
+  add_kernel(program, run);
   add_bench(program, run);
   add_compare(program, run);
   add_ledger(program, run);
