@@ -166,6 +166,27 @@ class MaskBench {
     add_checked(std::move(row), with_mask);
   }
 
+  // A frame that comes from the host: upload, kernel and the download of eight bytes.
+  void add_host_rows() {
+    constexpr const char* names[] = {"frame in pinned memory to area, submit to done",
+                                     "frame in pageable memory to area, submit to done"};
+    Program program = compile(count_graph(), {.device = "cuda"});
+    Shape shape = {height, width, 3};
+    for (bool pinned : {true, false}) {
+      Tensor frame =
+          pinned ? program.allocate(DType::u8, shape) : Tensor::allocate(DType::u8, shape);
+      session_.download(frame.data(), frames_.back(), 3 * pixels);
+      Run run{{{"frame", frame}}, {{"area", program.allocate(DType::i64, {})}}};
+      Row row = lane_row(session_, names[pinned ? 0 : 1], count_graph(), {}, run, count_bytes);
+      row.check = [this, area = run.outputs[0].second, name = row.name] {
+        std::int64_t given = std::exchange(*area.as<std::int64_t>(), -1);
+        if (given != area_)
+          throw Mismatch(fmt::format("{}: area {}, {} expected", name, given, area_));
+      };
+      harness_.add(std::move(row));
+    }
+  }
+
   void add_shapes(const std::string& family, const Graph& graph, bool with_mask, double bytes) {
     for (Row& row : shape_rows(session_, family, graph, runs(with_mask), bytes))
       add_checked(std::move(row), with_mask);
@@ -184,6 +205,7 @@ class MaskBench {
     add_program("fuseline count alone", count_graph(), true, false, count_bytes);
     add_shapes("mask + count by shape", mask_graph(limit), true, mask_bytes);
     add_shapes("count alone by shape", count_graph(), false, count_bytes);
+    add_host_rows();
     add_program("unfused", mask_graph(limit), false, true, mask_bytes);
     std::vector<Run> hue = runs(true);
     for (Run& run : hue)  // in_range gives bool

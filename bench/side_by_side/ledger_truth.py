@@ -39,16 +39,24 @@ def secret_stages(seed):
 
 
 def lengths(programs, program, seed):
-    """The largest relative error of a stage, and what an unmarked stretch adds to unexplained."""
+    """Relative errors of secret stages, and of what an unmarked stretch adds to unexplained.
+
+    Other programs lengthen stages and never shorten them, so the shortest of the runs is what is
+    judged; the error of the median tells how quiet the machine was.
+    """
     stages = secret_stages(seed)
     hidden = round(random.Random(seed + 1).uniform(20, 40), 3)
     marked = [f"{kind}:{name}:{ms}" for kind, name, ms in stages]
     result = bench(programs, "--runs", 20, "--before", "", "--after", f"sleep::{hidden}", "--",
                    program, *marked)
-    rows = {row["name"]: row for row in result["account"]["stages"]}
-    errors = {name: abs(rows[name]["after"]["value"] / ms - 1) for _, name, ms in stages}
-    added = rows["unexplained"]["after"]["value"] - rows["unexplained"]["before"]["value"]
-    return {"stages": len(stages), "largest_error": round(max(errors.values()), 4),
+    before, after = ({row["name"]: row for row in side["rows"]} for side in result["sides"])
+
+    def largest_error(which):
+        return round(max(abs(after[name][which] / ms - 1) for _, name, ms in stages), 4)
+
+    added = after["unexplained"]["min"] - before["unexplained"]["min"]
+    return {"stages": len(stages), "largest_error": largest_error("min"),
+            "largest_error_of_medians": largest_error("median"),
             "unexplained_error": round(abs(added / hidden - 1), 4)}
 
 
@@ -97,7 +105,7 @@ def measure(options):
                              "faster": stream_verdicts(programs, 1 / SLOWER, seed + 2000)}}
         steps = steps_of(program, 20)
         slow = round(steps * SLOWER)
-        seconds = max(options.seconds, 5)
+        seconds = min(60, 4 * options.seconds)
         result["processes"] = {
             "comparisons": comparisons,
             "equal": process_verdicts(programs, program, steps, steps, comparisons, seconds),
@@ -115,9 +123,11 @@ def measure(options):
 def human(result):
     stream, held = result["stream"], result["held"]
     worst = max(max(one["largest_error"], one["unexplained_error"]) for one in result["lengths"])
+    medians = max(one["largest_error_of_medians"] for one in result["lengths"])
     lines = [f"ledger-truth: {'holds' if all(held.values()) else 'DOES NOT HOLD'} (seed "
              f"{result['seed']})",
-             f"  secret stages and an unmarked stretch recovered within {worst:.2%} (goal 2 %)",
+             f"  secret stages and an unmarked stretch recovered within {worst:.2%} (goal 2 "
+             f"%; medians {medians:.2%})",
              f"  synthetic stream, {TRIALS} each: equal sides SAME {stream['equal']['SAME']} (goal "
              f"95), 3 % slower SLOWER {stream['slower']['SLOWER']}, faster FASTER "
              f"{stream['faster']['FASTER']} (goal 90)"]

@@ -11,7 +11,7 @@
 
 namespace fuseline {
 
-// An input or output of a model as the file declares it.
+// An input of a model as the file declares it.
 struct OnnxValue {
   std::string name;        // in the file
   std::string graph_name;  // in the Graph: other characters than a Graph allows become '_'
@@ -33,19 +33,24 @@ class OnnxModel {
   std::int64_t opset() const;  // of the domain ai.onnx; 0 without one
   std::string producer() const;
   const std::vector<OnnxValue>& inputs() const;
+  // Name in the file and name in the Graph.
+  std::vector<std::pair<std::string, std::string>> outputs() const;
   // Operators of the main graph with their counts, by name; those of other domains as
   // "domain.Operator".
   std::vector<std::pair<std::string, int>> operators() const;
   // Nodes that cannot be read, one line each: node, operator, what is missing. Empty: all can.
   std::vector<std::string> unsupported() const;
 
-  // The model as a Graph. ONNX lets small inputs decide shapes (the axes of a reduction, the
+  // The model as a Graph, its symbolic sizes as symbols. ONNX lets small inputs decide shapes (the axes of a reduction, the
   // target of Reshape): their values are needed here, by graph name, and the Graph is right for
   // these values only. `decided` receives the names of the inputs whose values were used. An
   // input that has a default takes it when no value is given. Error, naming the node, the
   // operator and the rule, when something is not supported.
   Graph graph(const std::vector<std::pair<std::string, Tensor>>& values = {},
               std::vector<std::string>* decided = nullptr) const;
+  // As graph(); where symbols are not enough (sizes that are equal by luck, loops over a length),
+  // the Graph is made for the shapes of these inputs alone.
+  Graph graph_for(const std::vector<std::pair<std::string, Tensor>>& inputs) const;
   // Values of the inputs that have one in the file, by graph name.
   std::vector<std::pair<std::string, Tensor>> defaults() const;
 

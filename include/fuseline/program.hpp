@@ -94,6 +94,9 @@ class Program {
   // Allocates the outputs, in the graph's order.
   std::vector<Tensor> run(const TensorMap& inputs) const;
   Lane make_lane() const;
+  // A dense host tensor, uninitialised, in memory that the device copies from and to fastest
+  // (pinned for CUDA). Making one is slow: keep it for many runs.
+  Tensor allocate(DType dtype, const Shape& shape) const;
 
   // Shapes of the outputs for these inputs, in the graph's order.
   std::vector<Shape> output_shapes(const TensorMap& inputs) const;

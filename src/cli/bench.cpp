@@ -120,7 +120,7 @@ int run_bench(const BenchOptions& options, const std::vector<std::string>& comma
   options.settings();
   options.load();
   catch_interrupts();
-  BenchRunner runner(commands, options.timeout_seconds());
+  BenchRunner runner(commands, options.timeout_seconds(), options.per);
   RunRecord record = take_record(options, runner);
   if (std::vector<std::string> changed = output_warnings(record);
       options.same_output && !changed.empty())

@@ -36,6 +36,7 @@ void BenchOptions::add_to(CLI::App& app) {
   add("--items", items, "N", "Project the cost of N items; when the start pays off");
   add("--threshold", threshold, "PERCENT", "Smaller effects do not matter (2)");
   add("--kernels", kernels, "STAGE", "The marked stage that is kernels (kernels)");
+  add("--per", per, "STAGE", "Account the median STAGE of a run, not the process");
   add("--name", name, "NAME", "Name of the run in the ledger");
   app.add_flag("--no-store", no_store, "Keep nothing in the ledger");
   app.add_flag("--same-output", same_output, "Fail if the output changes between runs");
@@ -65,6 +66,7 @@ RunSettings BenchOptions::settings() const {
   if (!target.empty()) settings.target_ms = parse_milliseconds("--target", target);
   if (!items.empty()) settings.items = parse_integer("--items", items, 1, 1'000'000'000'000);
   settings.rate = rate;
+  settings.per = per;
   if (gate && !before && target.empty())
     fail("--gate needs two sides (--before, --after) or a --target");
   if (!name.empty() && name.find_first_not_of("0123456789") == name.npos)
@@ -92,6 +94,7 @@ BenchPlan BenchOptions::plan() const {
 
 std::optional<BenchLoad> BenchOptions::load() const {
   if (rate.empty()) return std::nullopt;
+  if (!per.empty()) fail("--rate counts whole processes; leave out --per");
   if (before) fail("--rate measures one side; leave out --before and --after");
   std::size_t colon = rate.find(':');
   std::string kind = parse_choice("--rate", rate.substr(0, colon), {"fixed", "poisson"});

@@ -20,7 +20,7 @@ struct BenchOptions {
   std::vector<std::string> command;
   std::optional<std::string> before, after;
   std::string name, runs, seconds, timeout = "600", rate, target, items, threshold = "2";
-  std::string kernels = "kernels";
+  std::string kernels = "kernels", per;
   bool gate = false, json = false, no_store = false, same_output = false;
 
   void add_to(CLI::App& app);

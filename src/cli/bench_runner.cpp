@@ -26,8 +26,11 @@ namespace {
 
 }  // namespace
 
-BenchRunner::BenchRunner(std::vector<std::string> fuseline_commands, double timeout_seconds)
-    : fuseline_commands_(std::move(fuseline_commands)), timeout_seconds_(timeout_seconds) {
+BenchRunner::BenchRunner(std::vector<std::string> fuseline_commands, double timeout_seconds,
+                         std::string per)
+    : fuseline_commands_(std::move(fuseline_commands)),
+      timeout_seconds_(timeout_seconds),
+      per_(std::move(per)) {
   set_env(EnvVar::stages, stages_.path().string());
 }
 
@@ -61,7 +64,8 @@ RunSample BenchRunner::run(const std::vector<std::string>& words) {
   unmatched_ += marks.unmatched;
   open_ += marks.open;
   RunSample sample;
-  sample.account = close_account(marks.spans, run.begin, run.end);
+  sample.account = per_.empty() ? close_account(marks.spans, run.begin, run.end)
+                                : account_of_median(marks.spans, per_);
   sample.user_seconds = run.user_seconds;
   sample.system_seconds = run.system_seconds;
   sample.peak_bytes = static_cast<double>(run.peak_bytes);

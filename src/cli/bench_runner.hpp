@@ -13,7 +13,8 @@ namespace fuseline::cli {
 // lives, FUSELINE_STAGES names that file.
 class BenchRunner {
  public:
-  BenchRunner(std::vector<std::string> fuseline_commands, double timeout_seconds);
+  // `per`: the stage whose median span is the run, or empty for the whole process.
+  BenchRunner(std::vector<std::string> fuseline_commands, double timeout_seconds, std::string per);
 
   // A run of the words; the first one may name a Fuseline command. Throws Error for a program that
   // fails, is missing or takes too long.
@@ -29,6 +30,7 @@ class BenchRunner {
 
   std::vector<std::string> fuseline_commands_;
   double timeout_seconds_;
+  std::string per_;
   StageFile stages_;
   std::uint64_t dropped_ = 0, unmatched_ = 0, open_ = 0;
 };

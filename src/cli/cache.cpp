@@ -43,16 +43,20 @@ std::string bytes_text(std::uint64_t bytes) {
 namespace {
 
 int print_stats(bool json) {
-  cache::Stats stats = cache::Store::user().stats();
-  if (json)
-    print_json(cache_json(stats));
-  else
+  cache::Stats stats = cache::Store::user().stats(), choices = cache::Store::choices().stats();
+  if (json) {
+    Json both = cache_json(stats);
+    both["choices"] = cache_json(choices);
+    print_json(both);
+  } else {
     print_line(stdout, "cache: " + cache_text(stats));
+    print_line(stdout, "choices: " + cache_text(choices));
+  }
   return exit_fine;
 }
 
 int clear(bool json) {
-  std::uint64_t freed = cache::Store::user().clear();
+  std::uint64_t freed = cache::Store::user().clear() + cache::Store::choices().clear();
   if (json)
     print_json({{"freed", freed}});
   else

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal.hpp"
+#include "ledger/nvml.hpp"
 #include "program/device_registry.hpp"
 
 namespace fuseline::cli {
@@ -61,13 +62,33 @@ int threads_of(const std::vector<DeviceStatus>& devices) {
   return cpu ? open_device("cpu").target().processors : 0;
 }
 
+// What the back end says, and what NVIDIA's management library adds to it.
+std::vector<std::string> gpu_remarks(const DeviceStatus& device) {
+  std::vector<std::string> remarks = device.remarks;
+  if (!device.available) return remarks;
+  GpuReport report = read_gpus();
+  if (report.gpus.empty()) return remarks;
+  const GpuState& gpu = report.gpus[0];
+  if (report.driver) remarks.push_back("kernel driver " + *report.driver);
+  if (gpu.mig.value_or(false))
+    remarks.push_back("MIG is on: a part of the device has its own memory and multiprocessors");
+  if (gpu.other_processes.value_or(0) > 0)
+    remarks.push_back(fmt::format("{} other processes compute on it", *gpu.other_processes));
+  if (gpu.throttle_reasons && !gpu.throttle_reasons->empty())
+    remarks.push_back(
+        fmt::format("clocks are lowered: {}", fmt::join(*gpu.throttle_reasons, ", ")));
+  return remarks;
+}
+
 int print_info_json() {
   Processor processor = read_processor();
   std::vector<DeviceStatus> status = device_status();
   Json devices = Json::array(), variables = Json::object();
   for (const DeviceStatus& device : status)
-    devices.push_back(
-        {{"name", device.name}, {"available", device.available}, {"detail", device.detail}});
+    devices.push_back({{"name", device.name},
+                       {"available", device.available},
+                       {"detail", device.detail},
+                       {"remarks", device.name == "cuda" ? gpu_remarks(device) : device.remarks}});
   for (const auto& [name, value] : set_variables()) variables[name] = value;
   print_json({{"version", FUSELINE_VERSION},
               {"cpu",
@@ -92,8 +113,11 @@ int print_info() {
   print_row("processor", processor.name);
   print_row("vectors", fmt::format("{}", fmt::join(processor.features, " ")));
   print_row("threads", std::to_string(threads_of(devices)));
-  for (const DeviceStatus& device : devices)
+  for (const DeviceStatus& device : devices) {
     print_row(device.name, (device.available ? "" : "not available: ") + device.detail);
+    for (const std::string& remark : device.name == "cuda" ? gpu_remarks(device) : device.remarks)
+      print_row("", remark);
+  }
   print_row("llvm", FUSELINE_LLVM_VERSION);
   print_row("cache", cache_text(cache::Store::user().stats()));
   auto variables = set_variables();

@@ -26,6 +26,9 @@ void declare(CLI::App& program, Run& run) {
   program.set_version_flag("--version", "fuseline " FUSELINE_VERSION, "Print the version");
   program.get_formatter()->column_width(24);
   add_mask(program, run);
+  add_run(program, run);
+  add_inspect(program, run);
+  add_verify(program, run);
   add_explain(program, run);
   add_kernel(program, run);
   add_bench(program, run);

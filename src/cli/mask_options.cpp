@@ -19,7 +19,7 @@ void MaskGraphOptions::add_to(CLI::App& command) {
   command.add_flag("--area-only", area_only, "Count the set pixels, make no mask");
   add("--device", device, "NAME", "auto (the default), cpu, cuda or cuda:N");
   add("--fusion", fusion, "on|off", "off: one kernel for each operation, to compare (on)");
-  add("--record", record, "MODE", "CUDA graphs: auto (at the second frame of a size), on, off");
+  add("--record", record, "MODE", "CUDA graphs: auto (from the 2nd frame on), on or off");
   add("--threads", threads, "N", "Threads for decoding, kernels and encoding together");
 }
 

@@ -101,7 +101,11 @@ void reject_extras(const CLI::App& program) {
   std::erase(extras, "--");  // the parser counts the mark itself among them
   if (extras.empty()) return;
   const CLI::App& app = chosen(program);
-  std::string word = extras.front().substr(0, extras.front().find('='));
+  // Words behind an option that nobody knows may belong to it.
+  auto option = std::find_if(extras.begin(), extras.end(),
+                             [](const std::string& extra) { return extra.starts_with("-"); });
+  std::string word = option == extras.end() ? extras.front() : *option;
+  word = word.substr(0, word.find('='));
   std::string help = fmt::format("`{} --help` lists them", full_name(program));
   if (word.starts_with("-"))
     fail("unknown option {}{} ({})", word, did_you_mean(word, option_names(app)), help);

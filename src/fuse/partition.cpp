@@ -16,7 +16,6 @@
 namespace fuseline {
 namespace {
 
-constexpr int max_operations = 512;         // an expression above this is stored and read back
 constexpr int cheap_operations = 16;        // recomputed in a second Region rather than stored
 constexpr int max_sampled_operations = 8;   // recomputed at each tap of a sampler
 constexpr int max_repeated_operations = 2;  // recomputed at each term of a contraction
@@ -103,8 +102,8 @@ class Partitioner {
         add_root(v, "fusion is off");
       else if (is_reduction(v))
         add_root(v, "a reduction ends its iteration space");
-      else if (sum > max_operations)
-        add_root(v, fmt::format("more than {} operations", max_operations));
+      else if (sum > options_.max_operations && too_large_.insert(v).second)
+        add_root(v, fmt::format("more than {} operations", options_.max_operations));
       else if (sum > max_sampled_operations && feeds_sampler(v))
         add_root(v, "a sampler reads it at several places");
       else if (sum > max_repeated_operations && feeds_contraction(v))
@@ -172,9 +171,17 @@ class Partitioner {
   }
 
   bool reaches(std::size_t from, std::size_t to) const {  // `to` runs before `from`
-    if (from == to) return true;
-    return std::any_of(groups_[from].before.begin(), groups_[from].before.end(),
-                       [&](std::size_t g) { return reaches(g, to); });
+    std::vector<bool> seen(groups_.size());
+    std::vector<std::size_t> todo = {from};
+    while (!todo.empty()) {
+      std::size_t g = todo.back();
+      todo.pop_back();
+      if (g == to) return true;
+      if (seen[g]) continue;
+      seen[g] = true;
+      todo.insert(todo.end(), groups_[g].before.begin(), groups_[g].before.end());
+    }
+    return false;
   }
 
   // True when a value was made a root and grouping has to start again.
@@ -213,7 +220,8 @@ class Partitioner {
     bool both_reduce = group.space.has_reduction() && space.has_reduction();
     if (both_reduce && group.space.reduced != space.reduced) return false;
     for (ValueId v : stored)
-      if (group_of_.at(v) == g && (is_reduction(v) || is_result(g, v))) return false;
+      if (group_of_.at(v) == g && (is_reduction(v) || is_result(g, v) || too_large_.contains(v)))
+        return false;
     for (std::size_t b : before)
       if (b != g && reaches(b, g)) return false;
     return true;
@@ -524,6 +532,7 @@ class Partitioner {
   std::map<ValueId, std::string> reasons_;  // the roots, and why
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
+  std::set<ValueId> too_large_;  // what reads them does so in another Region
 };
 
 }  // namespace

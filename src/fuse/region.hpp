@@ -62,6 +62,7 @@ struct Region {
 struct PartitionOptions {
   bool fuse = true;     // false: one kernel an operation, the unfused schedule
   bool parity = false;  // round f16 and bf16 at every value, not only where they are stored
+  int max_operations = 512;  // an expression above this is stored and read back
 };
 
 // The regions in an order in which they can run. Every graph output is written by one of them.

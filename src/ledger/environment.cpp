@@ -162,8 +162,24 @@ Json processor_ticks() {
   return {{"all", all}, {"steal", steal}};
 }
 
+// Of all GPUs together; null where one does not tell.
+Json energy_of(const GpuReport& gpus) {
+  if (gpus.gpus.empty()) return nullptr;
+  double energy = 0;
+  for (const GpuState& gpu : gpus.gpus) {
+    if (!gpu.energy_j) return nullptr;
+    energy += *gpu.energy_j;
+  }
+  return energy;
+}
+
 Json counters() {
+  GpuReport gpus = read_gpus();
+  Json states = Json::array();
+  for (const GpuState& gpu : gpus.gpus) states.push_back(gpu_conditions(gpu));
   return {{"ticks", processor_ticks()},
+          {"energy_j", energy_of(gpus)},
+          {"gpus", std::move(states)},
           {"throttled", text_of_file("/sys/devices/system/cpu/cpu0/thermal_throttle/"
                                      "core_throttle_count")},
           {"cgroup_throttled_us", number_of_file("/sys/fs/cgroup/cpu.stat", "throttled_usec")}};
@@ -199,7 +215,10 @@ Json ConditionsWatch::finish() const {
   return {{"steal", std::move(steal)},
           {"throttled", difference(number(begin_["throttled"]), number(end["throttled"]))},
           {"cgroup_throttled_us",
-           difference(begin_["cgroup_throttled_us"], end["cgroup_throttled_us"])}};
+           difference(begin_["cgroup_throttled_us"], end["cgroup_throttled_us"])},
+          {"gpu_energy_j", difference(begin_["energy_j"], end["energy_j"])},
+          // At the end a GPU is still as warm and as slow as the work made it.
+          {"gpus", end["gpus"]}};
 }
 
 std::vector<std::string> different_hardware(const Json& a, const Json& b) {

@@ -20,7 +20,8 @@ Json read_environment();
 class ConditionsWatch {
  public:
   ConditionsWatch();
-  // {"steal": share, "throttled": times, "cgroup_throttled_us": time}; null where not measured.
+  // {"steal": share, "throttled": times, "cgroup_throttled_us": time, "gpu_energy_j": energy,
+  // "gpus": [their state at the end]}; null where not measured.
   Json finish() const;
 
  private:

@@ -54,7 +54,7 @@ std::vector<std::string> environment_lines(const Json& environment) {
                                share_text(during.value("steal", Json())),
                                value_text(during.value("throttled", Json())),
                                value_text(during.value("cgroup_throttled_us", Json()))));
-  Json gpus = at(environment, "conditions", "gpus");
+  Json gpus = during.value("gpus", at(environment, "conditions", "gpus"));
   if (!gpus.is_array() || gpus.empty()) add("gpu", "none: " + value("conditions", "gpu_report"));
   for (const Json& gpu : gpus.is_array() ? gpus : Json::array()) {
     add("gpu", gpu_text(gpu));
@@ -63,9 +63,13 @@ std::vector<std::string> environment_lines(const Json& environment) {
                         value_text(gpu.value("other_processes", Json())),
                         value_text(gpu.value("mig", Json()))));
   }
-  if (gpus.is_array() && !gpus.empty())
+  if (gpus.is_array() && !gpus.empty()) {
+    Json energy = during.value("gpu_energy_j", Json());
+    add("energy", energy.is_null() ? value_text(energy)
+                                   : value_text(energy) + " J on all GPUs, warm-up included");
     add("driver",
         fmt::format("{}, CUDA {}", value("software", "driver"), value("software", "cuda")));
+  }
   add("source", source_text(environment));
   return lines;
 }

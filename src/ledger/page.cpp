@@ -36,9 +36,11 @@ code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
   font-size: 13px; color: var(--card); background: var(--soft); }
 .FASTER { background: var(--good); } .SLOWER { background: var(--bad); }
 .SAME { background: var(--same); } .INCONCLUSIVE { background: var(--unsure); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th { text-align: right; font-weight: 600; font-size: 13px; color: var(--soft); }
-th, td { padding: 6px 10px; border-bottom: 1px solid var(--line); text-align: right;
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums;
+  font-size: 13px; }
+td .pill { font-size: 10px; padding: 1px 8px; }
+th { text-align: right; font-weight: 600; color: var(--soft); }
+th, td { padding: 6px 8px; border-bottom: 1px solid var(--line); text-align: right;
   white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 tr:last-child td { border-bottom: 0; font-weight: 600; }

@@ -99,6 +99,7 @@ Json report_json(const RunRecord& record) {
           {"deadline", deadline_json(deadline_of(record))},
           {"projection", projection_json(projection_of(record))},
           {"rate", record.settings.rate},
+          {"per", record.settings.per},
           {"environment", record.environment},
           {"warnings", record.warnings}};
 }

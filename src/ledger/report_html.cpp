@@ -180,6 +180,7 @@ std::string first_runs_card(const RunRecord& record) {
 }
 
 std::string history_card(const RunRecord& record, const std::vector<RunRecord>& history) {
+  if (history.size() < 2) return "";
   std::vector<std::string> names = record.last().series.row_names;
   names.emplace_back("end to end");
   std::string charts;
@@ -199,8 +200,7 @@ std::string history_card(const RunRecord& record, const std::vector<RunRecord>& 
         element("div", "",
                 element("div", "soft", escaped(title)) + page::line_chart(values, labels, 260, 70));
   }
-  return card(fmt::format("History, {} run{}", history.size(), history.size() == 1 ? "" : "s"),
-              element("div", "grid", charts));
+  return card(fmt::format("History, {} runs", history.size()), element("div", "grid", charts));
 }
 
 std::string trust_card(const RunRecord& record) {

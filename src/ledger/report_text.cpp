@@ -31,7 +31,7 @@ std::string tail_text(const Summary& summary, const TimeUnit& unit) {
                      unit.name, p99, time_text(summary.total));
 }
 
-std::string busy_text(const Series& series) {
+std::string busy_text(const Series& series, const std::string& who = "") {
   std::string text;
   double whole = median(series.wall);
   for (const auto& [stage, times] : series.busy) {
@@ -39,25 +39,27 @@ std::string busy_text(const Series& series) {
     text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", stage, time_text(time),
                         share_text(whole > 0 ? time / whole : 0));
   }
-  return text.empty() ? "" : labeled("busy", text) + "\n";
+  return text.empty() ? "" : labeled("busy", who + text) + "\n";
 }
 
-std::string resources_text(const Series& series) {
+std::string resources_text(const Series& series, const std::string& who = "") {
   auto value = [&](const char* name) {
     auto found = series.resources.find(name);
     return found == series.resources.end() ? std::optional<double>() : median(found->second);
   };
   auto user = value("user"), system = value("system"), peak = value("peak");
   if (!user || !system || !peak) return "";
-  return fmt::format("cpu         user {}, system {}; peak memory {}\n", time_text(1000 * *user),
-                     time_text(1000 * *system), bytes_text(*peak));
+  return fmt::format("process     {}user {}, system {}; peak memory {}\n", who,
+                     time_text(1000 * *user), time_text(1000 * *system), bytes_text(*peak));
 }
 
 std::string one_sided(const RunRecord& record) {
   const Series& series = record.last().series;
   Summary whole = describe(series.wall);
   TimeUnit unit = unit_for(whole.max);
-  std::string text = wrapped(command_text(record.last().command)) + "\n" + rule + "\n";
+  std::string what = command_text(record.last().command);
+  if (!record.settings.per.empty()) what += ", per " + record.settings.per;
+  std::string text = wrapped(what) + "\n" + rule + "\n";
   text += table_line(fmt::format("stage, {}", unit.name), name_width,
                      fmt::format(layout, "median [95 %]", "min", "mean", "p95", "max", "share")) +
           rule + "\n";
@@ -82,7 +84,11 @@ std::string two_sided(const RunRecord& record) {
     if (!side.series.warm_up.empty())
       account.notes.push_back(
           fmt::format("cold run    {}: {}", side.label, time_text(side.series.cold())));
-  return text + account_text(account) + "\n";
+  text += account_text(account) + "\n";
+  for (const RunSide& side : record.sides)
+    text +=
+        busy_text(side.series, side.label + ": ") + resources_text(side.series, side.label + ": ");
+  return text;
 }
 
 }  // namespace

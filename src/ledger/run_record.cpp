@@ -69,6 +69,7 @@ RunSettings settings_from(const Json& json) {
   settings.target_ms = json.at("target_ms");
   settings.items = json.at("items");
   settings.rate = json.at("rate");
+  settings.per = json.value("per", "");
   return settings;
 }
 
@@ -84,6 +85,7 @@ Account account_of(const RunRecord& record) {
   const RunSide &before = record.sides[0], &after = record.sides[1];
   Account account;
   account.title = command_text(before.command);
+  if (!record.settings.per.empty()) account.title += ", per " + record.settings.per;
   account.before = side_text(before);
   account.after = side_text(after);
   account.threshold = record.settings.threshold;
@@ -113,7 +115,8 @@ Json meta_json(const RunRecord& record) {
             {"kernels", settings.kernels},
             {"target_ms", settings.target_ms},
             {"items", settings.items},
-            {"rate", settings.rate}}},
+            {"rate", settings.rate},
+            {"per", settings.per}}},
           {"environment", record.environment},
           {"warnings", record.warnings}};
 }

@@ -25,6 +25,7 @@ struct RunSettings {
   double target_ms = 0;    // 0: none
   std::int64_t items = 0;  // 0: no projection
   std::string rate;        // "poisson:30"; empty: no load
+  std::string per;         // a run is the median span of this stage; empty: the process
 };
 
 struct RunRecord {

@@ -175,4 +175,15 @@ ClosedAccount close_account(std::span<const Span> spans, Nanoseconds begin, Nano
   return {end - begin, sweep(spans, events, begin, end), busy_times(spans, events)};
 }
 
+ClosedAccount account_of_median(std::span<const Span> spans, const std::string& stage) {
+  std::vector<Span> windows, others;
+  for (const Span& span : spans)
+    (span.stage == stage && !span.wait ? windows : others).push_back(span);
+  if (windows.empty()) fail("the program marks no stage \"{}\"", stage);
+  auto middle = windows.begin() + std::ssize(windows) / 2;
+  std::nth_element(windows.begin(), middle, windows.end(),
+                   [](const Span& a, const Span& b) { return a.end - a.begin < b.end - b.begin; });
+  return close_account(others, middle->begin, middle->end);
+}
+
 }  // namespace fuseline

@@ -46,4 +46,10 @@ inline constexpr const char* unexplained_row = "unexplained";
 // "sync" exists only where waits were marked: a wait that nobody measured is not zero.
 ClosedAccount close_account(std::span<const Span> spans, Nanoseconds begin, Nanoseconds end);
 
+// The account of one span of `stage`, the one whose length is the median of all (of an even number,
+// the longer of the middle two): a frame of a program that works through many. That stage itself is
+// the window and no row, so what nothing else in it explains is "unexplained". Error where there is
+// no such span.
+ClosedAccount account_of_median(std::span<const Span> spans, const std::string& stage);
+
 }  // namespace fuseline

@@ -28,6 +28,9 @@ struct OnnxModel::Impl {
   void find_unsupported(const std::vector<NodeProto>& nodes, std::int64_t opset, int depth,
                         std::vector<std::string>& lines) const;
   TensorReader tensors() const { return {file.owner, folder}; }
+  NamedTensors with_defaults(NamedTensors values) const;
+  Graph import(const NamedTensors& values, const std::vector<OnnxValue>& shaped,
+               std::vector<std::string>* decided) const;
 };
 
 namespace {
@@ -54,16 +57,14 @@ class GraphNames {
 
 // "batch" stays a symbol of this name; axes without one get a name of their own.
 Dim dim_of(const DimProto& dim, const std::string& input, std::size_t axis) {
-  if (dim.value) {
-    if (*dim.value < 0) fail("input {}: negative size {}", input, *dim.value);
-    return *dim.value;
-  }
+  if (dim.value && *dim.value >= 0) return *dim.value;  // some writers mean "any" by -1
   std::string name;
   for (char c : dim.param) {
     bool ok = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
     name += ok ? c : '_';
   }
-  if (dim.param.empty()) name = fmt::format("{}_{}", input, axis);
+  bool named = std::any_of(name.begin(), name.end(), [](char c) { return c != '_'; });
+  if (!named) name = fmt::format("{}_{}", input, axis);
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   if (std::isdigit(static_cast<unsigned char>(name[0]))) name = "n" + name;
@@ -162,6 +163,13 @@ std::int64_t OnnxModel::opset() const { return opset_of(impl_->proto.opsets, "")
 std::string OnnxModel::producer() const { return std::string(impl_->proto.producer_name); }
 const std::vector<OnnxValue>& OnnxModel::inputs() const { return impl_->inputs; }
 
+std::vector<std::pair<std::string, std::string>> OnnxModel::outputs() const {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (std::size_t i = 0; i < impl_->output_names.size(); ++i)
+    names.emplace_back(impl_->proto.graph.outputs[i].name, impl_->output_names[i]);
+  return names;
+}
+
 std::vector<std::pair<std::string, int>> OnnxModel::operators() const {
   std::map<std::string, int> counts;
   for (const NodeProto& node : impl_->proto.graph.nodes) {
@@ -180,37 +188,76 @@ std::vector<std::string> OnnxModel::unsupported() const {
   return lines;
 }
 
-Graph OnnxModel::graph(const std::vector<std::pair<std::string, Tensor>>& values,
-                       std::vector<std::string>* decided) const {
-  std::vector<std::string> lines = unsupported();
-  if (!lines.empty()) {
-    constexpr std::size_t shown = 8;
-    std::string more =
-        lines.size() > shown ? fmt::format("; and {} more", lines.size() - shown) : "";
-    if (lines.size() > shown) lines.resize(shown);
-    std::string list;
-    for (const std::string& line : lines) list += (list.empty() ? "" : "; ") + line;
-    fail("the model uses what is not supported: {}{}", list, more);
-  }
-  NamedTensors known = values;
-  for (auto& [name, tensor] : defaults()) {
-    auto same = [&, &key = name](const auto& given) { return given.first == key; };
-    if (std::none_of(known.begin(), known.end(), same)) known.emplace_back(name, tensor);
-  }
-  Importer importer(impl_->proto, impl_->tensors(), known);
-  Graph graph = importer.run(impl_->inputs, impl_->output_names);
+namespace {
+
+void refuse_unsupported(std::vector<std::string> lines) {
+  constexpr std::size_t shown = 8;
+  if (lines.empty()) return;
+  std::string more = lines.size() > shown ? fmt::format("; and {} more", lines.size() - shown) : "";
+  if (lines.size() > shown) lines.resize(shown);
+  std::string list;
+  for (const std::string& line : lines) list += (list.empty() ? "" : "; ") + line;
+  fail("the model uses what is not supported: {}{}", list, more);
+}
+
+// The inputs with the shapes of these tensors.
+std::vector<OnnxValue> shaped_as(std::vector<OnnxValue> inputs, const NamedTensors& tensors) {
+  for (OnnxValue& input : inputs)
+    for (const auto& [name, tensor] : tensors)
+      if (name == input.graph_name && tensor.shape().size() == input.dims.size())
+        input.dims.assign(tensor.shape().begin(), tensor.shape().end());
+  return inputs;
+}
+
+}  // namespace
+
+Graph OnnxModel::Impl::import(const NamedTensors& values, const std::vector<OnnxValue>& shaped,
+                              std::vector<std::string>* decided) const {
+  Importer importer(proto, tensors(), values);
+  Graph graph = importer.run(shaped, output_names);
   if (decided) decided->assign(importer.decided().begin(), importer.decided().end());
   return graph;
 }
 
+NamedTensors OnnxModel::Impl::with_defaults(NamedTensors values) const {
+  TensorReader reader = tensors();
+  std::set<std::string_view> given;
+  for (const auto& [name, tensor] : values) given.insert(name);
+  std::map<std::string_view, const TensorProto*> known;
+  for (const TensorProto& initializer : proto.graph.initializers)
+    known[initializer.name] = &initializer;
+  NamedTensors all = values;
+  for (const OnnxValue& input : inputs)
+    if (input.has_default && !given.contains(input.graph_name))
+      all.emplace_back(input.graph_name, reader.read(*known.at(input.name)));
+  return all;
+}
+
+Graph OnnxModel::graph(const std::vector<std::pair<std::string, Tensor>>& values,
+                       std::vector<std::string>* decided) const {
+  refuse_unsupported(unsupported());
+  return impl_->import(impl_->with_defaults(values), impl_->inputs, decided);
+}
+
+Graph OnnxModel::graph_for(const std::vector<std::pair<std::string, Tensor>>& inputs) const {
+  refuse_unsupported(unsupported());
+  NamedTensors values = impl_->with_defaults(inputs);
+  bool symbolic =
+      std::any_of(impl_->inputs.begin(), impl_->inputs.end(), [](const OnnxValue& input) {
+        return std::any_of(input.dims.begin(), input.dims.end(),
+                           [](const Dim& dim) { return !dim.is_constant(); });
+      });
+  if (!symbolic) return impl_->import(values, impl_->inputs, nullptr);
+  try {
+    return impl_->import(values, impl_->inputs, nullptr);
+  } catch (const Error&) {
+    return impl_->import(values, shaped_as(impl_->inputs, inputs),
+                         nullptr);  // its Error tells more
+  }
+}
+
 std::vector<std::pair<std::string, Tensor>> OnnxModel::defaults() const {
-  std::vector<std::pair<std::string, Tensor>> result;
-  TensorReader tensors = impl_->tensors();
-  for (const OnnxValue& input : impl_->inputs)
-    for (const TensorProto& proto : impl_->proto.graph.initializers)
-      if (input.has_default && proto.name == input.name)
-        result.emplace_back(input.graph_name, tensors.read(proto));
-  return result;
+  return impl_->with_defaults({});
 }
 
 }  // namespace fuseline

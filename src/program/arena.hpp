@@ -18,6 +18,7 @@ class MovingArena final : public Arena {
     bytes_ = bytes;
     return memory_.get();
   }
+  bool moves() const override { return true; }
 
  private:
   Device& device_;

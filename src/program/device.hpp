@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "fuse/loop_ir.hpp"
 #include "fuse/target.hpp"
@@ -48,9 +49,11 @@ class Recording {
 class Arena {
  public:
   virtual ~Arena() = default;
-  // At least this many bytes, 256-byte aligned; smaller wishes change nothing. CUDA reserves the
-  // address space once, so the address stays and recordings that hold it stay right.
+  // At least this many bytes, 256-byte aligned; smaller wishes change nothing.
   virtual void* grow(std::size_t bytes) = 0;
+  // Whether growing gives other memory, be it at the same address: recordings must be gone before.
+  // CUDA reserves the address space once and maps more, so recordings stay right.
+  virtual bool moves() const = 0;
 };
 
 // Work in order. Launches may return before the work is done; wait() returns when all is done and
@@ -66,6 +69,9 @@ class Queue {
   virtual void wait() = 0;
   // A failure that no later call recovers from, such as an illegal address: its text, else empty.
   virtual std::string lost() { return {}; }
+  // Tells memory from other memory that was at the same address before; 0 where the device knows
+  // nothing of it. Copies in a recording hold the memory, not only its address.
+  virtual std::uint64_t memory_id(const void*) { return 0; }
   // Work goes to this stream of the caller from now on; nullptr: to the queue's own.
   virtual void use_stream(void*) {}
   // Whether the stream is being captured by the caller: then nothing may allocate or wait.
@@ -88,6 +94,8 @@ class Device {
   virtual const Target& target() const = 0;
   // What times depend on besides the kernel: the device, its driver and compiler.
   virtual std::string identity() const = 0;
+  // Lines for `fuseline info`: libraries in use, and what can surprise.
+  virtual std::vector<std::string> remarks() const { return {}; }
   // Thread-safe. From the disk cache where possible.
   virtual std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) = 0;
   // The generated text (LLVM IR or CUDA C), made when asked for.
@@ -95,6 +103,9 @@ class Device {
   virtual std::unique_ptr<Queue> make_queue() = 0;
   // Device memory, 256-byte aligned, uninitialised; freed with the last reference.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
+  // Host memory that copies to and from the device are fastest with; for devices that compute in
+  // host memory, that.
+  virtual std::shared_ptr<void> allocate_host(std::size_t bytes) { return allocate(bytes); }
   virtual std::unique_ptr<Arena> make_arena() = 0;
 };
 

@@ -126,7 +126,8 @@ std::vector<DeviceStatus> device_status() {
   for (const BackEnd* back_end : {&cpu_back_end, &cuda_back_end}) {
     const Opened& opened = registry().open(*back_end, 0);
     rows.push_back({back_end->name, opened.device != nullptr,
-                    opened.device ? describe(opened.device->target()) : opened.reason});
+                    opened.device ? describe(opened.device->target()) : opened.reason,
+                    opened.device ? opened.device->remarks() : std::vector<std::string>()});
   }
   return rows;
 }

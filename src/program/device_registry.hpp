@@ -17,7 +17,8 @@ Device& open_device(std::string_view name);
 struct DeviceStatus {
   std::string name;  // "cpu", "cuda"
   bool available;
-  std::string detail;  // what it is, or why it cannot be used
+  std::string detail;                // what it is, or why it cannot be used
+  std::vector<std::string> remarks;  // libraries in use, and what can surprise
 };
 std::vector<DeviceStatus> device_status();
 

@@ -1,5 +1,6 @@
 // Lane: working memory, and the caller's tensors as the device sees them.
 #include <algorithm>
+#include <set>
 
 #include "base/env.hpp"
 #include "base/fail.hpp"
@@ -81,6 +82,9 @@ Lane::Impl::Impl(std::shared_ptr<Program::Impl> owner) : program(std::move(owner
       fail("{}: \"{}\" is not known; the one check is each", name_of(EnvVar::check), *check);
     check_each_ = true;
   }
+  std::set<ValueId> values;
+  for (const NamedValue& output : program->graph.outputs())
+    copies_outputs_ = !values.insert(output.value).second || copies_outputs_;
   queue_ = program->device.make_queue();
   arena_ = program->device.make_arena();
   staging_ = program->device.make_arena();
@@ -98,12 +102,11 @@ void Lane::Impl::reserve(Arena& arena, void*& base, std::int64_t& bytes, std::in
   if (captured_)
     fail_device("this size needs more working memory; run it once before the stream is captured");
   queue_->wait();  // work on an earlier stream may still use what is mapped
-  void* before = base;
+  if (arena.moves()) states_.clear();
   base = nullptr;
   bytes = 0;
   base = arena.grow(static_cast<std::size_t>(wanted));
   bytes = wanted;
-  if (base != before) states_.clear();
 }
 
 void Lane::Impl::prepare(const Instance& instance) {
@@ -216,6 +219,15 @@ std::string Lane::Impl::suspects() const {
                      name_of(EnvVar::check));
 }
 
+// Work that was issued before a failure still uses the caller's memory, which may go now.
+void Lane::Impl::settle() noexcept {
+  if (captured_) return;
+  try {
+    queue_->wait();
+  } catch (const std::exception&) {  // the failure itself is what the caller hears
+  }
+}
+
 // What the device does not recover from ends the Program: no result and no time after it.
 template <class Work>
 void Lane::Impl::guarded(Work&& work) {
@@ -226,12 +238,16 @@ void Lane::Impl::guarded(Work&& work) {
   try {
     work();
   } catch (const Error& error) {
+    settle();
     std::string why = error.kind() == ErrorKind::device ? queue_->lost() : std::string();
     if (why.empty()) throw;
     std::string what = fmt::format("run {} failed on {} in {}: {}; start a new process", runs_,
                                    program->device.target().name, suspects(), why);
     program->lose(what);
     fail_device("{}", what);
+  } catch (...) {
+    settle();
+    throw;
   }
 }
 

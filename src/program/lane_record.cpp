@@ -57,39 +57,49 @@ RecordState& Lane::Impl::state_of(const std::shared_ptr<const Instance>& instanc
   return states_.front();
 }
 
-std::vector<const void*> Lane::Impl::addresses() const {
-  std::vector<const void*> all;
+void Lane::Impl::note_addresses() {
+  addresses_.clear();
   for (const std::vector<External>* externals : {&inputs_, &outputs_})
     for (const External& external : *externals) {
-      all.push_back(external.device);
-      all.push_back(external.host);
+      const void* copied = external.host     ? external.host
+                           : copies_outputs_ ? external.device
+                                             : nullptr;
+      std::uint64_t id = copied ? queue_->memory_id(copied) : 0;
+      addresses_.push_back({external.device, external.host, id});
     }
-  return all;
 }
 
-void Lane::Impl::patch(BoundRecording& bound, const Instance& instance,
-                       std::vector<const void*> addresses) {
+// A tensor in host memory has a copy among the steps, one on the device has none.
+bool Lane::Impl::can_patch(const BoundRecording& bound) const {
+  for (std::size_t i = 0; i < addresses_.size(); ++i)
+    if ((addresses_[i].host == nullptr) != (bound.addresses[i].host == nullptr)) return false;
+  return true;
+}
+
+void Lane::Impl::patch(BoundRecording& bound, const Instance& instance) {
   queue_->begin_patch(*bound.recording);
   schedule(instance);
   queue_->end_patch();
-  bound.addresses = std::move(addresses);
+  bound.addresses = addresses_;
 }
 
 // The recording for the addresses of this run; nullptr where recording failed, now or before.
 Recording* Lane::Impl::recording_for(RecordState& state) {
   if (!state.disabled.empty()) return nullptr;
   std::list<BoundRecording>& all = state.recordings;
-  std::vector<const void*> now = addresses();
+  note_addresses();
   auto known = std::find_if(all.begin(), all.end(),
-                            [&](const auto& bound) { return bound.addresses == now; });
+                            [&](const auto& bound) { return bound.addresses == addresses_; });
   try {
+    if (known == all.end() && all.size() == max_recordings && !can_patch(all.back()))
+      all.pop_back();
     if (known == all.end() && all.size() < max_recordings) {
       queue_->begin_record();
       schedule(*state.instance);
-      known = all.insert(all.begin(), {std::move(now), queue_->end_record()});
+      known = all.insert(all.begin(), {addresses_, queue_->end_record()});
     } else if (known == all.end()) {
       known = std::prev(all.end());
-      patch(*known, *state.instance, std::move(now));
+      patch(*known, *state.instance);
     }
     all.splice(all.begin(), all, known);
     return known->recording.get();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/fail.hpp"
+#include "base/log.hpp"
 #include "emit/cuda_c/print.hpp"
 #include "graph/check_sizes.hpp"
 #include "passes/pipeline.hpp"
@@ -69,13 +70,7 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
   if (options.deterministic && !choices.shape)
     choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
   check_supported(graph);
-  PartitionOptions how{options.fusion, options.parity};
-  std::set<std::string> names;
-  for (Region& region : partition(graph, how)) {
-    std::string base = kernel_name(graph, region), name = base;
-    for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
-    regions.push_back(std::make_unique<RegionKernels>(std::move(region), name, device));
-  }
+  plan_regions();
   upload_constants();
   std::set<std::string> operands;
   for (const Node& node : graph.nodes())
@@ -84,6 +79,66 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
         if (name.starts_with("operand(")) operands.insert(name.substr(8, name.find(", ") - 8));
   for (std::size_t i = 0; i < graph.inputs().size(); ++i)
     if (operands.contains(graph.inputs()[i].name)) operand_inputs_.push_back(i);
+}
+
+std::vector<std::unique_ptr<RegionKernels>> Program::Impl::partitioned(int max_operations) {
+  std::vector<std::unique_ptr<RegionKernels>> made;
+  std::set<std::string> names;
+  for (Region& region : partition(graph, {options.fusion, options.parity, max_operations})) {
+    std::string base = kernel_name(graph, region), name = base;
+    for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+    made.push_back(std::make_unique<RegionKernels>(std::move(region), name, device));
+  }
+  return made;
+}
+
+namespace {
+
+// Below this no Region has been seen to spill, and none is worth cutting.
+constexpr int least_split_operations = 32;
+
+struct Spills {
+  int bytes = 0;
+  int operations = 0;  // of the largest Region that spills
+};
+
+// Compiles the Regions of so many operations, as a first run of ordinary size would.
+Spills spills_of(const std::vector<std::unique_ptr<RegionKernels>>& regions, int least) {
+  Spills spills;
+  for (const auto& kernels : regions) {
+    int operations = static_cast<int>(kernels->region().operations.size());
+    if (operations < least) continue;
+    PlanGuards guards = dense_guards(kernels->region());
+    guards.aligned = true;
+    int bytes = kernels->get(guards)->compiled->record.spill_bytes.value_or(0);
+    if (bytes == 0) continue;
+    spills.bytes += bytes;
+    spills.operations = std::max(spills.operations, operations);
+  }
+  return spills;
+}
+
+}  // namespace
+
+// A Region whose registers do not fit goes through memory at every element: it is cut while that
+// lessens what is spilled.
+void Program::Impl::plan_regions() {
+  constexpr int attempts = 3;
+  int limit = PartitionOptions().max_operations;
+  regions = partitioned(limit);
+  if (device.target().kind != DeviceKind::cuda || !options.fusion) return;
+  if (spills_of(regions, least_split_operations).bytes == 0) return;
+  Spills spills = spills_of(regions, 0);
+  for (int i = 0; i < attempts && spills.bytes > 0; ++i) {
+    limit = std::min(limit, spills.operations) / 2;
+    auto cut = partitioned(limit);
+    Spills left = spills_of(cut, 0);
+    if (left.bytes >= spills.bytes) continue;
+    log_info("Regions above {} operations are cut: {} bytes were spilled, {} are", limit,
+             spills.bytes, left.bytes);
+    regions = std::move(cut);
+    spills = left;
+  }
 }
 
 void Program::Impl::upload_constants() {
@@ -108,9 +163,9 @@ std::size_t Program::Impl::KeyHash::operator()(const std::vector<std::int64_t>& 
 }
 
 // Shapes and strides of the inputs, and the values of those that are sizes.
-std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs,
-                                                bool outputs_aligned) const {
-  std::vector<std::int64_t> key;
+void Program::Impl::key_of(const TensorMap& inputs, bool outputs_aligned,
+                           std::vector<std::int64_t>& key) const {
+  key.clear();
   bool cuda = device.target().kind == DeviceKind::cuda;
   auto append = [&](const Tensor& tensor) {
     key.push_back(static_cast<std::int64_t>(tensor.dtype()));
@@ -128,18 +183,23 @@ std::vector<std::int64_t> Program::Impl::key_of(const TensorMap& inputs,
   for (const NamedValue& declared : graph.inputs()) {
     auto found = std::find_if(inputs.begin(), inputs.end(),
                               [&](const auto& in) { return in.first == declared.name; });
-    if (found == inputs.end()) return {};  // binding will tell what is wrong
+    if (found == inputs.end()) return key.clear();  // binding will tell what is wrong
     append(found->second);
   }
   for (std::size_t position : operand_inputs_) {
     const Tensor& tensor = tensor_of(inputs, graph.inputs()[position].name);
-    if (!tensor.is_dense()) return {};
+    if (!tensor.is_dense()) return key.clear();
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       auto* element =
           tensor.as<const char>() + i * static_cast<std::int64_t>(size_of(tensor.dtype()));
       key.push_back(load_number(element, tensor.dtype()).i);
     }
   }
+}
+
+// A run of a known size allocates nothing.
+static std::vector<std::int64_t>& key_memory() {
+  static thread_local std::vector<std::int64_t> key;
   return key;
 }
 
@@ -153,7 +213,9 @@ std::shared_ptr<const Instance> Program::Impl::find(const std::vector<std::int64
 
 std::shared_ptr<const Instance> Program::Impl::known_instance(const TensorMap& inputs,
                                                               bool outputs_aligned) {
-  return find(key_of(inputs, outputs_aligned));
+  std::vector<std::int64_t>& key = key_memory();
+  key_of(inputs, outputs_aligned, key);
+  return find(key);
 }
 
 void Program::Impl::lose(const std::string& why) {
@@ -168,7 +230,8 @@ void Program::Impl::refuse_if_lost() {
 
 std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs,
                                                         bool outputs_aligned) {
-  std::vector<std::int64_t> key = key_of(inputs, outputs_aligned);
+  std::vector<std::int64_t>& key = key_memory();
+  key_of(inputs, outputs_aligned, key);
   if (auto found = find(key)) return found;
   // Outside the lock: compiling one size must not stop the others from running.
   std::shared_ptr<const Instance> made = make_instance(*this, inputs, outputs_aligned);
@@ -176,7 +239,7 @@ std::shared_ptr<const Instance> Program::Impl::instance(const TensorMap& inputs,
   std::lock_guard lock(mutex);
   if (auto found = instances_.find(key); found != instances_.end()) return found->second->second;
   recent_.emplace_front(key, made);
-  instances_[std::move(key)] = recent_.begin();
+  instances_[key] = recent_.begin();
   if (recent_.size() > max_instances) {
     instances_.erase(recent_.back().first);
     recent_.pop_back();
@@ -234,6 +297,13 @@ std::vector<Tensor> Program::run(const TensorMap& inputs) const {
   std::vector<Tensor> tensors;
   for (auto& [name, tensor] : outputs) tensors.push_back(tensor);
   return tensors;
+}
+
+Tensor Program::allocate(DType dtype, const Shape& shape) const {
+  std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(size_of(dtype));
+  auto memory = impl_->device.allocate_host(static_cast<std::size_t>(bytes));
+  void* data = memory.get();
+  return Tensor::shared(std::move(memory), data, dtype, shape);
 }
 
 Lane Program::make_lane() const { return Lane(std::make_unique<Lane::Impl>(impl_)); }

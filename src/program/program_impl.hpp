@@ -104,8 +104,10 @@ struct Program::Impl {
     std::size_t operator()(const std::vector<std::int64_t>& key) const;
   };
   using Entry = std::pair<std::vector<std::int64_t>, std::shared_ptr<const Instance>>;
-  std::vector<std::int64_t> key_of(const TensorMap& inputs, bool outputs_aligned) const;
+  void key_of(const TensorMap& inputs, bool outputs_aligned, std::vector<std::int64_t>& key) const;
   std::shared_ptr<const Instance> find(const std::vector<std::int64_t>& key);
+  std::vector<std::unique_ptr<RegionKernels>> partitioned(int max_operations);
+  void plan_regions();
   void upload_constants();
   std::list<Entry> recent_;
   std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;
@@ -138,9 +140,17 @@ struct External {
   std::size_t copy_bytes = 0;
 };
 
+// One of the caller's tensors, as a recording holds it.
+struct BoundAddress {
+  const void* device = nullptr;
+  const void* host = nullptr;
+  std::uint64_t memory_id = 0;  // of memory that is copied, see Queue::memory_id
+  bool operator==(const BoundAddress&) const = default;
+};
+
 // A recording and the addresses that it holds.
 struct BoundRecording {
-  std::vector<const void*> addresses;
+  std::vector<BoundAddress> addresses;
   std::unique_ptr<Recording> recording;
 };
 
@@ -177,23 +187,27 @@ struct Lane::Impl {
   void launch(const Step& step);
   void execute(const std::shared_ptr<const Instance>& instance);
   RecordState& state_of(const std::shared_ptr<const Instance>& instance);
-  std::vector<const void*> addresses() const;
+  void note_addresses();
+  bool can_patch(const BoundRecording& bound) const;
   Recording* recording_for(RecordState& state);
-  void patch(BoundRecording& bound, const Instance& instance, std::vector<const void*> addresses);
+  void patch(BoundRecording& bound, const Instance& instance);
   template <class Work>
   void guarded(Work&& work);
+  void settle() noexcept;
   std::string suspects() const;
 
-  std::unique_ptr<Queue> queue_;
   std::unique_ptr<Arena> arena_, staging_;  // staging: device copies of tensors in host memory
   void *arena_base_ = nullptr, *staging_base_ = nullptr;
   std::int64_t arena_bytes_ = 0, staging_bytes_ = 0;
   std::shared_ptr<void> tickets_;           // one cache line a step, zero between runs
   std::shared_ptr<void> dummy_;             // what empty tensors point to
   std::vector<External> inputs_, outputs_;  // by the graph's order
+  std::vector<BoundAddress> addresses_;     // of the tensors of this run
   std::vector<void*> pointers_;
   std::vector<std::int64_t> bytes_;
+  std::unique_ptr<Queue> queue_;   // ends before the memory that its work uses
   std::list<RecordState> states_;  // most recent first
+  bool copies_outputs_ = false;    // one value under several names
   bool check_each_ = false;        // FUSELINE_CHECK=each
   bool captured_ = false;          // by the caller, during enqueue
   std::int64_t runs_ = 0;

@@ -33,6 +33,9 @@ TEST_F(Docs, CommandLine) {
   const std::vector<std::vector<std::string>> commands = {
       {},
       {"mask"},
+      {"run"},
+      {"inspect"},
+      {"verify"},
       {"explain"},
       {"explain", "mask"},
       {"kernel"},

@@ -90,10 +90,21 @@ TEST_F(Nvrtc, packed_pixels_are_read_as_three_words_of_16_bytes) {
 }
 
 TEST_F(Nvrtc, only_buffers_that_nothing_writes_go_through_the_read_only_path) {
-  std::string ptx = compile(print_cuda(order_case({32, 4}).kernel), "compute_90").code;
+  std::string ptx = compile(print_cuda(order_case({32, 4}).kernel), "compute_80").code;
   EXPECT_THAT(ptx, Not(HasSubstr("ld.global.nc")));
-  ptx = compile(print_cuda(copy_case(DType::f32, {32, 4}, 0, false).kernel), "compute_90").code;
+  ptx = compile(print_cuda(copy_case(DType::f32, {32, 4}, 0, false).kernel), "compute_80").code;
   EXPECT_THAT(ptx, HasSubstr("ld.global.nc.v4"));
+}
+
+// A kernel that starts while the one before it still writes must not read in front of the wait.
+TEST_F(Nvrtc, nothing_is_read_before_the_kernel_in_front_has_ended) {
+  std::string ptx =
+      compile(print_cuda(copy_case(DType::f32, {32, 4}, 0, false).kernel), "compute_90").code;
+  EXPECT_THAT(ptx, Not(HasSubstr("ld.global.nc")));
+  std::size_t wait = ptx.find("griddepcontrol.wait");
+  ASSERT_NE(wait, ptx.npos);
+  EXPECT_LT(wait, ptx.find("ld.global"));
+  EXPECT_LT(wait, ptx.find("griddepcontrol.launch_dependents"));
 }
 
 TEST_F(Nvrtc, nothing_is_contracted_to_fused_multiply_add) {

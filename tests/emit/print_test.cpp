@@ -36,6 +36,7 @@ TEST(PrintCuda, lanes_become_one_unrolled_loop_between_wide_accesses) {
             "KERNEL(128) scale(IN(u8) b0_conv1_out_0, OUT(f16) b1_y, f32 p0_factor) {\n"
             "  const i32 v1 = thread_id();\n"
             "  const i32 v3 = (i32)((u32)v1 * (u32)8);\n"
+            "  await_inputs();\n"
             "  alignas(16) u8 m0[8];\n"
             "  load_stream<8>(m0, b0_conv1_out_0 + v3);\n"
             "  alignas(16) f16 m1[8];\n"

@@ -85,9 +85,10 @@ class Module {
     values.insert(values.end(), c.params.begin(), c.params.end());
     std::vector<void*> arguments;
     for (std::uint64_t& value : values) arguments.push_back(&value);
-    check(driver().launch(function, static_cast<unsigned>(c.blocks), 1, 1,
-                          static_cast<unsigned>(c.kernel.threads), 1, 1, 0, nullptr,
-                          arguments.data(), nullptr));
+    if (c.blocks > 0)
+      check(driver().launch(function, static_cast<unsigned>(c.blocks), 1, 1,
+                            static_cast<unsigned>(c.kernel.threads), 1, 1, 0, nullptr,
+                            arguments.data(), nullptr));
     check(driver().stream_wait(nullptr));
     std::vector<Bytes> got;
     for (std::size_t i = 0; i < memory.size(); ++i) {

@@ -151,6 +151,15 @@ TEST(Timeline, RandomSpansFollowTheRuleAndCloseExactly) {
   }
 }
 
+TEST(Timeline, TheMedianFrameStandsForAll) {
+  const Span spans[] = {{"frame", 1, 0, 100},    {"decode", 1, 0, 90},   {"frame", 1, 100, 130},
+                        {"decode", 1, 105, 115}, {"frame", 1, 130, 150}, {"decode", 2, 120, 500}};
+  ClosedAccount account = account_of_median(spans, "frame");
+  EXPECT_EQ(account.wall, 30);
+  EXPECT_EQ(rows_of(account), (Rows{{"decode", 20}, {"unexplained", 10}}));
+  EXPECT_THROW(account_of_median(spans, "frames"), Error);
+}
+
 TEST(Timeline, RefusesTimeThatRunsBackwards) {
   EXPECT_THROW(close_account({}, 10, 5), InternalError);
   const Span spans[] = {{"a", 1, 5, 4}};

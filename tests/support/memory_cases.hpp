@@ -68,7 +68,7 @@ inline LoopCase group_case(DType type, int channels, Shape shape, int align) {
 
 // out[(5 i + 3) mod n] = in[(7 i + 1) mod n], with a power of two for n.
 inline LoopCase gather_case(DType type, DType index, Shape shape) {
-  std::size_t n = 256;
+  std::size_t n = std::max<std::size_t>(256, step_of(shape));  // a power of two
   auto values = distinct_values(type, n);
   std::vector<std::uint64_t> want(n);
   for (std::size_t i = 0; i < n; ++i) want[(5 * i + 3) % n] = values[(7 * i + 1) % n];

@@ -14,6 +14,7 @@ class CudaArena final : public Arena {
   CudaArena(driver_api::Context context, driver_api::Device device, std::string device_name);
   ~CudaArena() override;
   void* grow(std::size_t bytes) override;
+  bool moves() const override { return false; }
 
  private:
   void map(std::size_t bytes);

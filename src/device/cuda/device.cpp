@@ -1,12 +1,17 @@
 // CudaDevice and the entry point of libfuseline_cuda.
+#include <fmt/ranges.h>
+
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <string>
 
+#include "base/env.hpp"
 #include "base/fail.hpp"
 #include "device/cuda/arena.hpp"
 #include "device/cuda/kernel.hpp"
+#include "device/cuda/library.hpp"
 #include "device/cuda/nvrtc.hpp"
 #include "device/cuda/queue.hpp"
 #include "emit/cuda_c/print.hpp"
@@ -71,11 +76,15 @@ class CudaDevice final : public Device {
     return fmt::format("{}, driver {}, NVRTC {}", target_.name, driver().driver_version,
                        nvrtc_version());
   }
+  std::vector<std::string> remarks() const override;
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     return loader_->get(kernel);
   }
   std::string source_of(const loop::Kernel& kernel) override { return print_cuda(kernel); }
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(context_); }
+  std::unique_ptr<Queue> make_queue() override {
+    bool overlaps = target_.sm >= 90 && driver().graph_add_edges != nullptr;
+    return std::make_unique<CudaQueue>(context_, overlaps);
+  }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     ContextScope scope(context_);
@@ -92,6 +101,21 @@ class CudaDevice final : public Device {
             }};
   }
 
+  std::shared_ptr<void> allocate_host(std::size_t bytes) override {
+    ContextScope scope(context_);
+    void* memory = nullptr;
+    driver_api::Result result =
+        driver().host_allocate(&memory, std::max<std::size_t>(bytes, 1), driver_api::host_portable);
+    if (result == driver_api::error_out_of_memory)
+      fail_device("the host has no {} bytes left that can be pinned; use smaller buffers", bytes);
+    check(result, "host_allocate");
+    return {memory, [context = context_](void* pointer) {
+              driver_api::Context popped = nullptr;
+              if (driver().context_push(context) != driver_api::success) return;
+              driver().host_free(pointer);
+              driver().context_pop(&popped);
+            }};
+  }
   std::unique_ptr<Arena> make_arena() override {
     if (!virtual_memory_) return std::make_unique<MovingArena>(*this);
     return std::make_unique<CudaArena>(context_, device_, target_.name);
@@ -105,6 +129,31 @@ class CudaDevice final : public Device {
   Target target_;
   std::unique_ptr<KernelLoader> loader_;
 };
+
+// The control daemon of the Multi-Process Service keeps its pipe in this folder.
+bool served_by_mps() {
+  std::error_code missing;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(missing) / "nvidia-mps";
+  if (auto named = env(EnvVar::mps_pipe_directory)) folder = *named;
+  return std::filesystem::exists(folder / "control", missing);
+}
+
+std::vector<std::string> CudaDevice::remarks() const {
+  int version = driver().driver_version;
+  std::vector<std::string> lines = {fmt::format("driver for CUDA {}.{}, NVRTC {}", version / 1000,
+                                                version % 1000 / 10, nvrtc_version())};
+  for (const std::string& copy : other_nvrtc_copies())
+    lines.push_back(fmt::format("another NVRTC, not used: {}", copy));
+  auto runtimes = loaded_libraries("libcudart.so");
+  if (runtimes.size() > 1)
+    lines.push_back(fmt::format("{} CUDA runtimes in one process: {}", runtimes.size(),
+                                fmt::join(runtimes, ", ")));
+  if (served_by_mps())
+    lines.push_back("the Multi-Process Service shares the device with other processes");
+  if (attribute(device_, driver_api::attribute_compute_mode) != 0)
+    lines.push_back("the compute mode is not the default one: one process at a time, or none");
+  return lines;
+}
 
 Device& opened(int index) {
   static std::mutex mutex;

@@ -15,6 +15,10 @@ Driver open_driver() {
   library.resolve(d.member, #symbol);
   FUSELINE_DRIVER_SYMBOLS(FUSELINE_DRIVER_RESOLVE)
 #undef FUSELINE_DRIVER_RESOLVE
+#define FUSELINE_DRIVER_RESOLVE(member, symbol, name, parameters) \
+  library.resolve_optional(d.member, #symbol);
+  FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER_RESOLVE)
+#undef FUSELINE_DRIVER_RESOLVE
   if (!library) {
     d.missing = "no NVIDIA driver: " + library.reason();
     return d;

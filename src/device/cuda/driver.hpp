@@ -12,6 +12,7 @@ struct Driver {
 #define FUSELINE_DRIVER_MEMBER(member, symbol, name, parameters) \
   driver_api::member##_fn* member = nullptr;
   FUSELINE_DRIVER_SYMBOLS(FUSELINE_DRIVER_MEMBER)
+  FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER_MEMBER)
 #undef FUSELINE_DRIVER_MEMBER
   std::string missing;  // why it cannot be used; empty where it can
   int driver_version = 0;

@@ -29,9 +29,11 @@ using Graph = CUgraph_st*;
 using Node = CUgraphNode_st*;
 using Exec = CUgraphExec_st*;
 using CaptureStatus = int;
+using PointerAttribute = int;
 using MemoryHandle = unsigned long long;
 
 inline constexpr Result success = 0;
+inline constexpr Result error_invalid_value = 1;
 inline constexpr Result error_out_of_memory = 2;
 inline constexpr Result error_no_binary = 209;
 inline constexpr Attribute attribute_processors = 16;
@@ -39,8 +41,11 @@ inline constexpr Attribute attribute_major = 75;
 inline constexpr Attribute attribute_minor = 76;
 inline constexpr Attribute function_local_bytes = 3;
 inline constexpr Attribute function_registers = 4;
+inline constexpr Attribute attribute_compute_mode = 20;
 inline constexpr Attribute attribute_virtual_memory = 102;
 inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr PointerAttribute pointer_buffer_id = 7;
+inline constexpr unsigned host_portable = 1;  // pinned for every context
 inline constexpr Result error_not_ready = 600;
 inline constexpr int memory_host = 1;
 inline constexpr int memory_device = 2;
@@ -67,6 +72,14 @@ struct CopyNode {
   CopyEnd source, target;
   std::size_t width_bytes, height, depth;
 };
+
+// Programmatic dependency: the kernel behind starts when all blocks of the one before it have said
+// launch_dependents, and waits for the rest itself.
+struct EdgeData {
+  unsigned char from_port, to_port, type;
+  unsigned char reserved[5];
+};
+inline constexpr EdgeData programmatic_edge = {1, 0, 1, {}};
 
 struct MemoryLocation {
   int type;  // 1: a device
@@ -116,6 +129,8 @@ struct MemoryAccess {
                    Stream, void**, void**))                                                        \
   FUSELINE_DRIVER(memory_allocate, cuMemAlloc_v2, cuMemAlloc, (Pointer*, std::size_t))             \
   FUSELINE_DRIVER(memory_free, cuMemFree_v2, cuMemFree, (Pointer))                                 \
+  FUSELINE_DRIVER(host_allocate, cuMemHostAlloc, cuMemHostAlloc, (void**, std::size_t, unsigned))  \
+  FUSELINE_DRIVER(host_free, cuMemFreeHost, cuMemFreeHost, (void*))                                \
   FUSELINE_DRIVER(copy_to_device, cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync,                         \
                   (Pointer, const void*, std::size_t, Stream))                                     \
   FUSELINE_DRIVER(copy_to_host, cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync,                           \
@@ -141,6 +156,8 @@ struct MemoryAccess {
                   (Exec, Node, const CopyNode*, Context))                                          \
   FUSELINE_DRIVER(exec_launch, cuGraphLaunch, cuGraphLaunch, (Exec, Stream))                       \
   FUSELINE_DRIVER(exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, (Exec))                    \
+  FUSELINE_DRIVER(pointer_attribute, cuPointerGetAttribute, cuPointerGetAttribute,                 \
+                  (void*, PointerAttribute, Pointer))                                              \
   FUSELINE_DRIVER(stream_query, cuStreamQuery, cuStreamQuery, (Stream))                            \
   FUSELINE_DRIVER(stream_capture, cuStreamIsCapturing, cuStreamIsCapturing,                        \
                   (Stream, CaptureStatus*))                                                        \
@@ -159,9 +176,15 @@ struct MemoryAccess {
   FUSELINE_DRIVER(memory_access, cuMemSetAccess, cuMemSetAccess,                                   \
                   (Pointer, std::size_t, const MemoryAccess*, std::size_t))
 
+// The same for what newer drivers have; nullptr where it is missing.
+#define FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER)                                \
+  FUSELINE_DRIVER(graph_add_edges, cuGraphAddDependencies_v2, cuGraphAddDependencies_v2, \
+                  (Graph, const Node*, const Node*, const EdgeData*, std::size_t))
+
 #define FUSELINE_DRIVER_TYPE(member, symbol, name, parameters) \
   using member##_fn = Result parameters;
 FUSELINE_DRIVER_SYMBOLS(FUSELINE_DRIVER_TYPE)
+FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER_TYPE)
 #undef FUSELINE_DRIVER_TYPE
 
 }  // namespace fuseline::cuda::driver_api

@@ -29,6 +29,12 @@ constexpr bool agrees(R (*)(Args...)) {
 #define FUSELINE_DRIVER_SAME(member, symbol, name, parameters) \
   static_assert(agrees<member##_fn>(static_cast<decltype(&::name)>(nullptr)), #symbol);
 FUSELINE_DRIVER_SYMBOLS(FUSELINE_DRIVER_SAME)
+#if CUDA_VERSION >= 12030
+FUSELINE_DRIVER_OPTIONAL_SYMBOLS(FUSELINE_DRIVER_SAME)
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData) &&
+              programmatic_edge.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC &&
+              programmatic_edge.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+#endif
 #undef FUSELINE_DRIVER_SAME
 
 static_assert(sizeof(KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
@@ -36,7 +42,8 @@ static_assert(offsetof(KernelNode, params) == offsetof(CUDA_KERNEL_NODE_PARAMS, 
 static_assert(sizeof(CopyNode) == sizeof(CUDA_MEMCPY3D));
 static_assert(offsetof(CopyNode, target.device) == offsetof(CUDA_MEMCPY3D, dstDevice));
 static_assert(offsetof(CopyNode, width_bytes) == offsetof(CUDA_MEMCPY3D, WidthInBytes));
-static_assert(CUDA_ERROR_OUT_OF_MEMORY == error_out_of_memory &&
+static_assert(CUDA_ERROR_INVALID_VALUE == error_invalid_value &&
+              CUDA_ERROR_OUT_OF_MEMORY == error_out_of_memory &&
               CUDA_ERROR_NO_BINARY_FOR_GPU == error_no_binary);
 static_assert(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == attribute_processors);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == attribute_major);
@@ -50,7 +57,10 @@ static_assert(sizeof(MemoryAccess) == sizeof(CUmemAccessDesc) &&
 static_assert(CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_ALLOCATION_TYPE_PINNED == 1 &&
               CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
 static_assert(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED == attribute_virtual_memory);
+static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE == attribute_compute_mode);
 static_assert(CUDA_ERROR_NOT_READY == error_not_ready);
+static_assert(CU_POINTER_ATTRIBUTE_BUFFER_ID == pointer_buffer_id);
+static_assert(CU_MEMHOSTALLOC_PORTABLE == host_portable);
 static_assert(CU_STREAM_NON_BLOCKING == stream_non_blocking);
 static_assert(CU_MEMORYTYPE_HOST == memory_host && CU_MEMORYTYPE_DEVICE == memory_device);
 

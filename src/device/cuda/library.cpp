@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <glob.h>
+#include <link.h>
 
+#include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "base/env.hpp"
@@ -47,6 +50,30 @@ std::vector<std::string> library_folders() {
   return folders;
 }
 
+std::vector<std::string> library_copies(std::span<const char* const> names) {
+  std::set<std::string> found;
+  for (const std::string& folder : library_folders())
+    for (const char* name : names) {
+      std::error_code missing;
+      auto real = std::filesystem::canonical(folder + "/" + name, missing);
+      if (!folder.empty() && !missing) found.insert(real.string());
+    }
+  return {found.begin(), found.end()};
+}
+
+std::vector<std::string> loaded_libraries(const std::string& prefix) {
+  std::pair<const std::string&, std::set<std::string>> search(prefix, {});
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* data) {
+        auto& [wanted, found] = *static_cast<decltype(search)*>(data);
+        std::string path = library->dlpi_name;
+        if (path.substr(path.rfind('/') + 1).starts_with(wanted)) found.insert(path);
+        return 0;
+      },
+      &search);
+  return {search.second.begin(), search.second.end()};
+}
+
 Library::Library(std::span<const char* const> names) {
   std::string broken;
   for (const std::string& folder : library_folders()) {
@@ -68,10 +95,11 @@ Library::Library(std::span<const char* const> names) {
     reason_ = fmt::format("{} was found but does not load: {}", names[0], broken);
 }
 
+void* Library::look(const char* symbol) const { return handle_ ? dlsym(handle_, symbol) : nullptr; }
+
 void* Library::find(const char* symbol) {
-  if (!handle_) return nullptr;
-  void* address = dlsym(handle_, symbol);
-  if (!address) {
+  void* address = look(symbol);
+  if (handle_ && !address) {
     reason_ = fmt::format("{} has no {}: it is too old", path_, symbol);
     handle_ = nullptr;
   }

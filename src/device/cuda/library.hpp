@@ -12,6 +12,11 @@ namespace fuseline::cuda {
 // site-packages folder.
 std::vector<std::string> library_folders();
 
+// Files of these names in those folders, each once however many links lead to it.
+std::vector<std::string> library_copies(std::span<const char* const> names);
+// Libraries of this process whose file name starts so, each once: "libcudart.so".
+std::vector<std::string> loaded_libraries(const std::string& prefix);
+
 // A handle that stays open for the life of the process.
 class Library {
  public:
@@ -29,7 +34,14 @@ class Library {
     function = reinterpret_cast<Function*>(find(symbol));
   }
 
+  // Sets a function pointer, nullptr where the symbol is missing.
+  template <class Function>
+  void resolve_optional(Function*& function, const char* symbol) {
+    function = reinterpret_cast<Function*>(look(symbol));
+  }
+
  private:
+  void* look(const char* symbol) const;
   void* find(const char* symbol);
 
   void* handle_ = nullptr;

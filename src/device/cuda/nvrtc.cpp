@@ -2,6 +2,7 @@
 #include "device/cuda/nvrtc.hpp"
 
 #include <chrono>
+#include <filesystem>
 
 #include "base/fail.hpp"
 #include "device/cuda/library.hpp"
@@ -82,6 +83,13 @@ std::string nvrtc_version() {
   int major = 0, minor = 0;
   check(usable().version(&major, &minor), "asking for its version");
   return fmt::format("{}.{} ({})", major, minor, loaded().library.path());
+}
+
+std::vector<std::string> other_nvrtc_copies() {
+  std::vector<std::string> copies = library_copies(library_names);
+  for (const std::string& used : loaded_libraries("libnvrtc.so"))
+    std::erase(copies, std::filesystem::weakly_canonical(used).string());
+  return copies;
 }
 
 std::vector<int> nvrtc_architectures() {

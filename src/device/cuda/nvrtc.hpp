@@ -19,6 +19,8 @@ struct CompileResult {
 std::string nvrtc_missing();
 // "13.0 (path)"; needs NVRTC, as all below.
 std::string nvrtc_version();
+// Other copies of NVRTC in the searched folders, which are not used.
+std::vector<std::string> other_nvrtc_copies();
 // Compute capabilities x 10 that it compiles for, ascending.
 std::vector<int> nvrtc_architectures();
 

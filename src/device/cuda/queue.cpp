@@ -38,12 +38,6 @@ unsigned grid_of(const Launch& launch) {
   return static_cast<unsigned>(launch.blocks);
 }
 
-std::vector<void*> pointers_to(std::vector<std::uint64_t>& values) {
-  std::vector<void*> pointers;
-  for (std::uint64_t& value : values) pointers.push_back(&value);
-  return pointers;
-}
-
 }  // namespace
 
 CudaRecording::~CudaRecording() {
@@ -54,7 +48,8 @@ CudaRecording::~CudaRecording() {
   driver().context_pop(&popped);
 }
 
-CudaQueue::CudaQueue(driver_api::Context context) : context_(context) {
+CudaQueue::CudaQueue(driver_api::Context context, bool overlaps)
+    : context_(context), overlaps_(overlaps) {
   ContextScope scope(context_);
   FUSELINE_CUDA(stream_create(&own_, driver_api::stream_non_blocking));
   stream_ = own_;
@@ -78,12 +73,16 @@ void CudaQueue::launch(const Launch& launch) {
     return;
   }
   ContextScope scope(context_);
-  arguments_.clear();
-  for (std::uint64_t& value : values_) arguments_.push_back(&value);
+  point_to(values_);
   const CudaKernel& kernel = kernel_of(launch);
   FUSELINE_CUDA(launch(kernel.function, grid_of(launch), 1, 1,
                        static_cast<unsigned>(launch.threads), 1, 1, 0, stream_, arguments_.data(),
                        nullptr));
+}
+
+void CudaQueue::point_to(std::vector<std::uint64_t>& values) {
+  arguments_.clear();
+  for (std::uint64_t& value : values) arguments_.push_back(&value);
 }
 
 void CudaQueue::fill_zero(void* memory, std::size_t bytes) {
@@ -129,6 +128,16 @@ std::string CudaQueue::lost() {
   }
   bool fine = result == driver_api::success || result == driver_api::error_not_ready;
   return fine ? std::string() : error_text(result);
+}
+
+std::uint64_t CudaQueue::memory_id(const void* memory) {
+  ContextScope scope(context_);
+  unsigned long long id = 0;
+  driver_api::Result result =
+      driver().pointer_attribute(&id, driver_api::pointer_buffer_id, pointer(memory));
+  if (result == driver_api::error_invalid_value) return 0;  // pageable memory
+  check(result, "pointer_attribute");
+  return id;
 }
 
 void CudaQueue::use_stream(void* stream) {
@@ -197,26 +206,33 @@ void CudaQueue::add_kernel(const Launch& launch) {
     CudaRecording::Step& step = next_to_patch(false);
     if (step.values == values_) return;
     step.values = values_;
-    auto pointers = pointers_to(step.values);
-    step.kernel.params = pointers.data();
+    point_to(step.values);
+    step.kernel.params = arguments_.data();
     FUSELINE_CUDA(exec_set_kernel(patched_->exec, step.node, &step.kernel));
     return;
   }
   CudaRecording::Step step;
   const CudaKernel& kernel = kernel_of(launch);
   step.values = values_;
-  auto pointers = pointers_to(step.values);
+  point_to(step.values);
   step.kernel.function = kernel.function;
   step.kernel.grid_x = grid_of(launch);
   step.kernel.block_x = static_cast<unsigned>(launch.threads);
   step.kernel.grid_y = step.kernel.grid_z = step.kernel.block_y = step.kernel.block_z = 1;
-  step.kernel.params = pointers.data();
-  // Each step waits for the one before: a Program's steps are in order.
-  const driver_api::Node* before =
-      recording_->steps.empty() ? nullptr : &recording_->steps.back().node;
+  step.kernel.params = arguments_.data();
+  bool overlap = overlaps_ && !recording_->steps.empty() && !recording_->steps.back().is_copy;
+  const driver_api::Node* before = overlap ? nullptr : last_node();
   FUSELINE_CUDA(
       graph_add_kernel(&step.node, recording_->graph, before, before ? 1 : 0, &step.kernel));
+  if (overlap)
+    FUSELINE_CUDA(graph_add_edges(recording_->graph, last_node(), &step.node,
+                                  &driver_api::programmatic_edge, 1));
   recording_->steps.push_back(std::move(step));
+}
+
+// Each step waits for the one before: a Program's steps are in order.
+const driver_api::Node* CudaQueue::last_node() const {
+  return recording_->steps.empty() ? nullptr : &recording_->steps.back().node;
 }
 
 void CudaQueue::add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target,
@@ -237,8 +253,7 @@ void CudaQueue::add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target,
   CudaRecording::Step step;
   step.is_copy = true;
   step.copy = node;
-  const driver_api::Node* before =
-      recording_->steps.empty() ? nullptr : &recording_->steps.back().node;
+  const driver_api::Node* before = last_node();
   FUSELINE_CUDA(
       graph_add_copy(&step.node, recording_->graph, before, before ? 1 : 0, &step.copy, context_));
   recording_->steps.push_back(std::move(step));

@@ -32,7 +32,9 @@ class CudaRecording final : public Recording {
 
 class CudaQueue final : public Queue {
  public:
-  explicit CudaQueue(driver_api::Context context);
+  // `overlaps`: kernels wait for their inputs themselves (await_inputs in emit/cuda_c), so a
+  // recording may start each while the one before it ends.
+  CudaQueue(driver_api::Context context, bool overlaps);
   ~CudaQueue() override;
 
   void launch(const Launch& launch) override;
@@ -42,6 +44,7 @@ class CudaQueue final : public Queue {
   void download(void* host, const void* from, std::size_t bytes) override;
   void wait() override;
   std::string lost() override;
+  std::uint64_t memory_id(const void* memory) override;
   void use_stream(void* stream) override;
   bool is_captured() override;
   std::string record_refusal() const override { return {}; }
@@ -55,10 +58,14 @@ class CudaQueue final : public Queue {
  private:
   enum class Mode : std::uint8_t { run, record, patch };
   void add_kernel(const Launch& launch);
+  void point_to(std::vector<std::uint64_t>& values);  // fills arguments_
   void add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target, std::size_t bytes);
   CudaRecording::Step& next_to_patch(bool is_copy);
 
+  const driver_api::Node* last_node() const;
+
   driver_api::Context context_;
+  bool overlaps_;
   driver_api::Stream own_ = nullptr;
   driver_api::Stream stream_ = nullptr;  // where work goes: own_, or one of the caller's
   Mode mode_ = Mode::run;

@@ -24,7 +24,12 @@ typedef float f32;
 typedef double f64;
 #define FN __device__ __forceinline__
 #define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+#if __CUDA_ARCH__ >= 900
+// Not __restrict__: such loads count as invariant and could move in front of await_inputs().
+#define IN(T) const T*
+#else
 #define IN(T) const T* __restrict__
+#endif
 #define OUT(T) T*
 )";
 
@@ -36,6 +41,13 @@ constexpr Snippet snippets[] = {
     {"block_count", "FN i64 block_count() { return gridDim.x; }\n"},
     {"thread_id", "FN i32 thread_id() { return (i32)threadIdx.x; }\n"},
     {"thread_count", "FN i32 thread_count() { return (i32)blockDim.x; }\n"},
+    {"await_inputs", R"(FN void await_inputs() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+)"},
     {"barrier", "FN void barrier() { __syncthreads(); }\n"},
     {"fence", "FN void fence() { __threadfence(); }\n"},
     {"chunk", R"(template <int bytes> struct chunk;

@@ -3,6 +3,8 @@
 //   KERNEL(threads)            before the kernel's name
 //   IN(T) p, OUT(T) p          pointer arguments; element types u8 ... f64, f16 and bf16 as bits
 //   SHARED(T, name, n)         an array that the threads of a block share
+//   await_inputs()             before the first access to memory: in a recording the kernel may
+//                              have been started while the one before it still runs
 //   block_id() block_count() thread_id() thread_count() barrier() fence()
 //   load<align>(array, p)      array = p[0], p[1], ...; `align` bytes are known of p
 //   store<align>(p, array)

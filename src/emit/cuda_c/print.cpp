@@ -1,6 +1,8 @@
 // CUDA C from Loop IR: arguments, blocks, and values of one lane.
 #include "emit/cuda_c/print.hpp"
 
+#include <algorithm>
+
 #include "base/fail.hpp"
 #include "emit/cuda_c/prelude.hpp"
 #include "emit/cuda_c/printer.hpp"
@@ -62,8 +64,32 @@ void Printer::signature() {
   out_ += fmt::format("KERNEL({}) {}({}) {{\n{}", kernel_.threads, kernel_.name, args, arrays);
 }
 
+namespace {
+
+bool touches_global(const loop::Kernel& kernel, const Inst& inst) {
+  if (touches_memory(inst.op))
+    return kernel.buffers[static_cast<std::size_t>(inst.buffer)].space == loop::Space::global;
+  return std::any_of(inst.blocks.begin(), inst.blocks.end(), [&](const loop::Block& block) {
+    return std::any_of(block.insts.begin(), block.insts.end(),
+                       [&](const Inst& inner) { return touches_global(kernel, inner); });
+  });
+}
+
+}  // namespace
+
+// Index arithmetic is done while the kernel before still runs.
+void Printer::await_inputs(const Inst& inst) {
+  if (awaited_ || !touches_global(kernel_, inst)) return;
+  flush();
+  line("await_inputs();");
+  awaited_ = true;
+}
+
 void Printer::block(const loop::Block& block) {
-  for (const Inst& inst : block.insts) instruction(inst);
+  for (const Inst& inst : block.insts) {
+    await_inputs(inst);
+    instruction(inst);
+  }
   flush();
 }
 

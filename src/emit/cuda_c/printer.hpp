@@ -32,6 +32,7 @@ class Printer {
 
   // print.cpp: arguments, blocks, values of one lane
   void signature();
+  void await_inputs(const loop::Inst& inst);
   void block(const loop::Block& block);
   void nested(const loop::Block& inner);
   void instruction(const loop::Inst& inst);
@@ -78,6 +79,7 @@ class Printer {
   std::unordered_map<const loop::Inst*, std::string> arrays_;
   LaneLoop loop_;
   std::string out_;
+  bool awaited_ = false;
   int indent_ = 0;
 };
 

@@ -74,6 +74,25 @@ TEST_F(Recording, ASizeIsColdThenRecordedThenReplayed) {
   }
 }
 
+TEST_F(Recording, HostTensorsOfAProgramArePinned) {
+  Program program = compile_on(device(), mask_graph(), {});
+  Lane lane = program.make_lane();
+  auto pinned = [] { return standin().calls("cuMemHostAlloc") - standin().calls("cuMemFreeHost"); };
+  auto before = pinned();
+  {
+    Tensor frame = program.allocate(DType::u8, {4, 5, 3}),
+           mask = program.allocate(DType::u8, {4, 5}), area = program.allocate(DType::i64, {});
+    EXPECT_EQ(pinned(), before + 3);
+    std::memset(frame.data(), 200, 60);
+    for (int run = 0; run < 3; ++run) {
+      *area.as<std::int64_t>() = -1;
+      lane.run({{"frame", frame}}, {{"mask", mask}, {"area", area}});
+      EXPECT_EQ(*area.as<std::int64_t>(), 20);
+    }
+  }
+  EXPECT_EQ(pinned(), before);
+}
+
 TEST_F(Recording, OnRecordsTheFirstRun) {
   Lane lane = compile_on(device(), mask_graph(), {.record = Record::on}).make_lane();
   MaskRun run(9, 33, 2);

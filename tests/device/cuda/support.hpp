@@ -64,6 +64,9 @@ class DescribedDevice final : public Device {
   std::string source_of(const loop::Kernel& kernel) override { return inner_.source_of(kernel); }
   std::unique_ptr<Queue> make_queue() override { return inner_.make_queue(); }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
+  std::shared_ptr<void> allocate_host(std::size_t bytes) override {
+    return inner_.allocate_host(bytes);
+  }
   std::unique_ptr<Arena> make_arena() override;
 
  private:

@@ -12,7 +12,6 @@ namespace fuseline::standin {
 
 using namespace cuda::driver_api;
 
-inline constexpr Result error_invalid_value = 1;
 inline constexpr Result error_invalid_context = 201;
 inline constexpr Result error_invalid_handle = 400;
 inline constexpr Result error_illegal_address = 700;
@@ -66,6 +65,9 @@ Result cuCtxPopCurrent_v2(SimulatedDevice, Context*);
 Result cuMemGetInfo_v2(SimulatedDevice, std::size_t*, std::size_t*);
 Result cuMemAlloc_v2(SimulatedDevice, Pointer*, std::size_t);
 Result cuMemFree_v2(SimulatedDevice, Pointer);
+Result cuPointerGetAttribute(SimulatedDevice, void*, PointerAttribute, Pointer);
+Result cuMemHostAlloc(SimulatedDevice, void**, std::size_t, unsigned);
+Result cuMemFreeHost(SimulatedDevice, void*);
 Result cuDeviceTotalMem_v2(SimulatedDevice, std::size_t*, Device);
 Result cuMemAddressReserve(SimulatedDevice, Pointer*, std::size_t, std::size_t, Pointer,
                            unsigned long long);

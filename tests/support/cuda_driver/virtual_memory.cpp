@@ -1,5 +1,6 @@
 // Memory of the simulated device: allocations, and pieces that are mapped to reserved addresses.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "support/cuda_driver/simulated.hpp"
@@ -67,6 +68,22 @@ Result cuMemFree_v2(SimulatedDevice, Pointer memory) {
 
 Result cuDeviceTotalMem_v2(SimulatedDevice, std::size_t* bytes, Device) {
   *bytes = Memory::all().limit();
+  return success;
+}
+
+// As of pageable memory, which the driver does not know.
+Result cuPointerGetAttribute(SimulatedDevice, void*, PointerAttribute, Pointer) {
+  return error_invalid_value;
+}
+
+Result cuMemHostAlloc(SimulatedDevice, void** memory, std::size_t bytes, unsigned) {
+  if (Result why = usable()) return why;
+  *memory = std::malloc(bytes);
+  return *memory ? success : error_out_of_memory;
+}
+
+Result cuMemFreeHost(SimulatedDevice, void* memory) {
+  std::free(memory);
   return success;
 }
 

@@ -1,0 +1,126 @@
+// run, inspect and verify on small models.
+#include <cstring>
+
+#include "cli/support.hpp"
+#include "fuseline/tensor.hpp"
+#include "onnx/model_bytes.hpp"
+
+namespace fuseline::test {
+namespace {
+
+using namespace fuseline::testing;
+using ::testing::HasSubstr;
+
+class Models : public CliTest {
+ protected:
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream in(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  // y = x * [1, 2, 3] + bias, over n rows.
+  static Parts model() {
+    Parts p;
+    p.inputs = {value_info("x", float_type, {-1, 3})};
+    p.outputs = {value_info("y", float_type, {-1, 3})};
+    p.initializers = {floats("w", {1, 2, 3}), floats("bias", {0.5f, 0, 0})};
+    p.nodes = {node("Mul", {"x", "w"}, {"scaled"}), node("Add", {"scaled", "bias"}, {"y"})};
+    return p;
+  }
+
+  // An array as NumPy 1.0 writes it.
+  static std::string npy(const std::vector<float>& values, const std::string& shape) {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
+    header.append(117 - header.size(), ' ');
+    header += '\n';
+    std::string bytes("\x93NUMPY\x01\x00\x76\x00", 10);
+    bytes += header;
+    return bytes.append(reinterpret_cast<const char*>(values.data()), 4 * values.size());
+  }
+
+  static std::string tensor_pb(const std::vector<float>& values) {
+    std::string raw(reinterpret_cast<const char*>(values.data()), 4 * values.size());
+    return Message().integer(1, 1).integer(1, 3).integer(2, float_type).bytes(9, raw).str();
+  }
+};
+
+TEST_F(Models, run_writes_what_numpy_reads) {
+  write("m.onnx", model().model());
+  write("x.npy", npy({1, 1, 1, 2, 2, 2}, "2, 3"));
+  Outcome outcome = run({"run", "m.onnx", "--input", "x=x.npy", "-o", "out.npz"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("y  f32[2, 3]  min 1.5"));
+  std::vector<float> expected = {1.5f, 2, 3, 2.5f, 4, 6};
+  std::string archive = text("out.npz");
+  EXPECT_THAT(archive, HasSubstr(std::string("PK\x03\x04", 4)));
+  EXPECT_THAT(archive, HasSubstr("y.npy"));
+  EXPECT_THAT(archive, HasSubstr(std::string(reinterpret_cast<const char*>(expected.data()), 24)));
+  // An archive of ours is an input like any other.
+  Parts again = model();
+  again.inputs = {value_info("y", float_type, {-1, 3})};
+  again.outputs = {value_info("z", float_type, {-1, 3})};
+  again.nodes = {node("Mul", {"y", "w"}, {"z"})};
+  write("again.onnx", again.model());
+  EXPECT_THAT(run({"run", "again.onnx", "--input", "out.npz"}).out,
+              HasSubstr("z  f32[2, 3]  min 1.5  mean"));
+}
+
+TEST_F(Models, wrong_inputs_are_named) {
+  write("m.onnx", model().model());
+  write("x.npy", npy({1, 1, 1, 2, 2, 2}, "2, 3"));
+  write("short.npy", npy({1, 1}, "2, 3"));
+  write("flat.npy", npy({1, 1, 1}, "3,"));
+  struct Bad {
+    std::vector<std::string> words;
+    std::string part;
+  };
+  for (const Bad& bad :
+       std::vector<Bad>{{{"run", "none.onnx"}, "none.onnx"},
+                        {{"run", "x.npy"}, "this is no ONNX model"},
+                        {{"run", "m.onnx"}, "input x is missing"},
+                        {{"run", "m.onnx", "--input", "z=x.npy"}, "the model has no input \"z\""},
+                        {{"run", "m.onnx", "--input", "x=short.npy"}, "needs more"},
+                        {{"run", "m.onnx", "--input", "x=flat.npy"}, "1 axes received"},
+                        {{"run", "m.onnx", "--input", "x=m.onnx"}, "not a NumPy array"},
+                        {{"run", "m.onnx", "--input", "m.npz"}, "m.npz"}}) {
+    Outcome outcome = run(bad.words);
+    EXPECT_EQ(outcome.code, 2);
+    expect_one_line(outcome.err, bad.part);
+  }
+}
+
+TEST_F(Models, inspect_tells_what_is_missing) {
+  write("m.onnx", model().model());
+  Outcome fine = run({"inspect", "m.onnx"});
+  EXPECT_EQ(fine.code, 0);
+  EXPECT_THAT(fine.out, HasSubstr("x  float32[n, 3]"));
+  EXPECT_THAT(fine.out, HasSubstr("Add 1, Mul 1"));
+  Parts other = model();
+  other.nodes.push_back(node("Frobnicate", {"y"}, {"q"}));
+  write("other.onnx", other.model());
+  Outcome missing = run({"inspect", "other.onnx"});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.out, HasSubstr("the_Frobnicate (Frobnicate): no such operator"));
+}
+
+TEST_F(Models, verify_compares_with_the_unfused_program_and_with_expected_outputs) {
+  write("m.onnx", model().model());
+  Outcome fused = run({"verify", "m.onnx"});
+  EXPECT_EQ(fused.code, 0) << fused.err;
+  EXPECT_THAT(fused.out, HasSubstr("ok      y: max abs"));
+  std::filesystem::create_directories(folder_ / "case/test_data_set_0");
+  write("case/model.onnx", model().model());
+  write("case/test_data_set_0/input_0.pb", tensor_pb({1, 1, 1}));
+  write("case/test_data_set_0/output_0.pb", tensor_pb({1.5f, 2, 3}));
+  EXPECT_EQ(run({"verify", "case"}).code, 0);
+  write("case/test_data_set_0/output_0.pb", tensor_pb({1.5f, 2, 4}));
+  Outcome wrong = run({"verify", "case"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.out, HasSubstr("1 outside, the first at 2: 3 instead of 4"));
+}
+
+}  // namespace
+}  // namespace fuseline::test
