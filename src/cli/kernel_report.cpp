@@ -52,8 +52,8 @@ void print_report(const foreign::Report& report, const foreign::Contract& contra
   if (report.faults.size() > most_lines)
     row("", fmt::format("... and {} more", report.faults.size() - most_lines));
   if (report.runs < report.planned)
-    row("ended", fmt::format("{} of {} runs were not made: the device is lost to this process",
-                             report.planned - report.runs, report.planned));
+    row("ended", fmt::format("{} of {} runs were not made after this", report.planned - report.runs,
+                             report.planned));
   print_line(stdout, report.passed()
                          ? fmt::format("{}: {} runs, sizes and base addresses",
                                        colored(stdout, Color::green, "PASSED"), report.runs)

@@ -73,6 +73,8 @@ class HostRunner final : public Runner {
   ~HostRunner() override { munmap(report_, report_bytes); }
 
   std::string name() const override { return "the host simulator"; }
+  // The other runs would take as long.
+  bool is_lost() const override { return endless_; }
 
   std::string run(std::vector<Buffer>& buffers, const ForeignLaunch& launch) override {
     report_[0] = '\0';
@@ -83,8 +85,10 @@ class HostRunner final : public Runner {
     while (waitpid(child, &status, 0) < 0)
       if (errno != EINTR) fail("kernel check: a run was lost: {}", strerror(errno));
     if (report_[0]) return report_;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+      endless_ = true;
       return fmt::format("did not come to its end within {} s", longest_seconds);
+    }
     if (WIFSIGNALED(status))
       return fmt::format("crashed ({}): an access far outside every buffer, or a fault of the code",
                          strsignal(WTERMSIG(status)));
@@ -126,6 +130,7 @@ class HostRunner final : public Runner {
   host::Kernels kernels_;
   int threads_;
   char* report_ = nullptr;
+  bool endless_ = false;
 };
 
 }  // namespace

@@ -171,6 +171,19 @@ extern "C" __global__ void blend_kernel(const float* a, const float* b, float* o
   EXPECT_EQ(swapped.code, 1);
 }
 
+TEST_F(Kernel, OnTheGpu) {
+  write("k.cu", right_kernel);
+  Outcome outcome = run({"kernel", "check", "k.cu", "mask", "--device", "cuda"});
+  if (outcome.code == 3) GTEST_SKIP() << outcome.err;
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, Not(HasSubstr("simulator")));
+  write("tail.cu", replaced(right_kernel, "i < first + 4 && i < n", "i < first + 4"));
+  Outcome tail = run({"kernel", "check", "tail.cu", "mask", "--device", "cuda"});
+  EXPECT_EQ(tail.code, 1);
+  EXPECT_THAT(tail.out, HasSubstr("mask: "));
+  EXPECT_THAT(tail.out, HasSubstr("guard bytes overwritten"));
+}
+
 TEST_F(Kernel, BadUsage) {
   struct BadCase {
     std::vector<std::string> words;
