@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* examples =
     "Examples:\n"
-    "  fuseline verify model.onnx                  fused against unfused, random inputs\n"
-    "  fuseline verify model.onnx --input x=x.npy  the same on these numbers\n"
-    "  fuseline verify FOLDER                      model.onnx with test_data_set_0, ...";
+    "  fuseline verify model.onnx                  fused against unfused\n"
+    "  fuseline verify model.onnx --input x=x.npy  the same, not on random numbers\n"
+    "  fuseline verify FOLDER                      model.onnx, test_data_set_0, ...";
 
 struct VerifyOptions {
   ModelOptions model;
