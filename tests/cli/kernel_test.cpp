@@ -142,8 +142,10 @@ TEST_F(Kernel, EndlessPointerEndsTheChildOnly) {
 TEST_F(Kernel, SyntaxErrorGivesTheCompilersText) {
   Outcome outcome = check(replaced(right_kernel, "int n = H * W,", "int n = H * ,"));
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("k.cu"), HasSubstr("expected an expression")));
-  EXPECT_THAT(outcome.out, HasSubstr("k.cu(9)"));
+  // NVRTC's words, or those of the host's compiler on a machine without NVRTC.
+  EXPECT_THAT(outcome.out, testing::AnyOf(AllOf(HasSubstr("k.cu(9): error"),
+                                                HasSubstr("expected an expression")),
+                                          HasSubstr("k.cu:9:")));
 }
 
 TEST_F(Kernel, AnotherFunctionOrSignatureIsTold) {
