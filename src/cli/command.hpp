@@ -13,6 +13,7 @@ void add_mask(CLI::App& program, Run& run);
 void add_info(CLI::App& program, Run& run);
 void add_explain(CLI::App& program, Run& run);
 void add_cache(CLI::App& program, Run& run);
+void add_kernel(CLI::App& program, Run& run);
 void add_run(CLI::App& program, Run& run);
 void add_inspect(CLI::App& program, Run& run);
 void add_verify(CLI::App& program, Run& run);

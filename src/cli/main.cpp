@@ -30,6 +30,7 @@ void declare(CLI::App& program, Run& run) {
   add_inspect(program, run);
   add_verify(program, run);
   add_explain(program, run);
+  add_kernel(program, run);
   add_bench(program, run);
   add_compare(program, run);
   add_diagnose(program, run);

@@ -265,9 +265,7 @@ int ScalarLowering::align_of(DType dtype) const {
   return full ? 16 : 0;
 }
 
-bool ScalarLowering::streaming() const {
-  return plan_.strategy == Strategy::flat;
-}
+bool ScalarLowering::streaming() const { return plan_.strategy == Strategy::flat; }
 
 Id ScalarLowering::make_read(ScalarId id) {
   auto affine = plan_.reads.find(id);

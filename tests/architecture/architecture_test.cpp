@@ -57,7 +57,9 @@ const std::map<std::string, std::set<std::string>> arrows = {
     {"frames", {"base", "graph", "program"}},
     {"apps", {"base", "graph", "program", "frames"}},
     {"ledger", {"base"}},
-    {"cli", {"base", "graph", "onnx", "cache", "program", "frames", "apps", "ledger"}},
+    {"foreign", {"base", "graph", "emit", "device"}},
+    {"cli", {"base", "graph", "onnx", "cache", "program", "frames", "apps", "ledger",
+             "foreign"}},
 };
 
 // The room that a public header belongs to.

@@ -1,13 +1,9 @@
 // Every case of Loop IR on the device: each intrinsic and cast of each type, memory operations,
 // shuffles, ballots, warp sums and atomics; this runs all of the device prelude.
-#include <dlfcn.h>
-
-#include <stdexcept>
-
-#include "device/cuda/driver_api.hpp"
 #include "device/cuda/nvrtc.hpp"
 #include "emit/cuda_c/prelude.hpp"
 #include "emit/cuda_c/print.hpp"
+#include "gpu/driver.hpp"
 #include "gpu/support.hpp"
 #include "support/arith_cases.hpp"
 #include "support/mask_case.hpp"
@@ -15,36 +11,6 @@
 
 namespace fuseline::test {
 namespace {
-
-namespace api = cuda::driver_api;
-
-// The driver itself, for modules of many kernels.
-struct Driver {
-#define FUSELINE_TEST_MEMBER(member, symbol, name, parameters) api::member##_fn* member = nullptr;
-  FUSELINE_DRIVER_SYMBOLS(FUSELINE_TEST_MEMBER)
-#undef FUSELINE_TEST_MEMBER
-
-  Driver() {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) throw std::runtime_error(dlerror());
-#define FUSELINE_TEST_FIND(member, symbol, name, parameters) \
-  member = reinterpret_cast<api::member##_fn*>(dlsym(library, #symbol));
-    FUSELINE_DRIVER_SYMBOLS(FUSELINE_TEST_FIND)
-#undef FUSELINE_TEST_FIND
-  }
-};
-
-const Driver& driver() {
-  static const Driver opened;
-  return opened;
-}
-
-void check(api::Result result) {
-  if (result == api::success) return;
-  const char* name = nullptr;
-  driver().error_name(result, &name);
-  throw std::runtime_error(name ? name : "a driver call failed");
-}
 
 // One module of all cases behind one prelude: a compilation for each would take minutes.
 class Module {

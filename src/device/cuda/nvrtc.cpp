@@ -100,8 +100,8 @@ std::vector<int> nvrtc_architectures() {
   return archs;
 }
 
-CompileResult compile_cuda(const std::string& source, const std::string& name,
-                           const std::string& arch, std::span<const char* const> options) {
+CompileResult try_compile_cuda(const std::string& source, const std::string& name,
+                               const std::string& arch, std::span<const char* const> options) {
   const Api& api = usable();
   auto start = std::chrono::steady_clock::now();
   ProgramOwner program(api, source, name);
@@ -111,9 +111,10 @@ CompileResult compile_cuda(const std::string& source, const std::string& name,
   Result result = api.compile(program.get(), static_cast<int>(all.size()), all.data());
   CompileResult out;
   out.log = without_end(program.text(api.log_size, api.log, "reading the log"));
-  if (result == error_compilation)
-    fail_internal(
-        fmt::format("NVRTC rejects the kernel {} for {}:\n{}\n{}", name, arch, out.log, source));
+  if (result == error_compilation) {
+    out.rejected = true;
+    return out;
+  }
   if (result != success)
     fail_device("NVRTC {} does not compile for {}: error {} {}", nvrtc_version(), arch, result,
                 out.log);
@@ -122,6 +123,15 @@ CompileResult compile_cuda(const std::string& source, const std::string& name,
                         : program.text(api.cubin_size, api.cubin, "reading the CUBIN");
   out.ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+CompileResult compile_cuda(const std::string& source, const std::string& name,
+                           const std::string& arch, std::span<const char* const> options) {
+  CompileResult out = try_compile_cuda(source, name, arch, options);
+  if (out.rejected)
+    fail_internal(
+        fmt::format("NVRTC rejects the kernel {} for {}:\n{}\n{}", name, arch, out.log, source));
   return out;
 }
 

@@ -11,6 +11,7 @@ struct CompileResult {
   std::string code;  // a CUBIN, or PTX
   bool is_ptx = false;
   std::string log;  // warnings; empty in the good case
+  bool rejected = false;  // the text is wrong: there is a log and no code
   double ms = 0;
 };
 
@@ -24,8 +25,11 @@ std::vector<std::string> other_nvrtc_copies();
 std::vector<int> nvrtc_architectures();
 
 // `arch` "sm_90" gives a CUBIN, "compute_90" PTX. Throws Error (device) where NVRTC is missing or
-// does not know the architecture, InternalError with the compiler's log where the source is wrong:
-// all sources are generated.
+// does not know the architecture. For texts of the user: a wrong one gives a rejected result.
+CompileResult try_compile_cuda(const std::string& source, const std::string& name,
+                               const std::string& arch, std::span<const char* const> options);
+
+// The same for generated sources: InternalError with the compiler's log where one is wrong.
 CompileResult compile_cuda(const std::string& source, const std::string& name,
                            const std::string& arch, std::span<const char* const> options);
 

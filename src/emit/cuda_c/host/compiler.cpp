@@ -92,7 +92,7 @@ void* SharedObject::symbol(const char* name) const {
   return address;
 }
 
-void compile_and_open(SharedObject& object, const std::string& source,
+std::string compile_and_open(SharedObject& object, const std::string& source,
                       const std::vector<std::string>& flags) {
   if (compiler_name().empty())
     fail_device("no C++ compiler (g++, c++, clang++) is in PATH; install g++");
@@ -116,10 +116,11 @@ void compile_and_open(SharedObject& object, const std::string& source,
   command.insert(command.end(), {"-o", library, text});
   std::string log = (folder / "log").string();
   if (int status = run_program(command, log); status != 0)
-    fail_internal(fmt::format("{} rejects a host text (status {}):\n{}", compiler_name(), status,
-                              first_lines(log, 30)));
+    return fmt::format("{} rejects a host text (status {}):\n{}", compiler_name(), status,
+                       first_lines(log, 30));
   object.handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!object.handle) fail_device("cannot open a compiled host text: {}", dlerror());
+  return {};
 }
 
 }  // namespace fuseline::host

@@ -18,9 +18,9 @@ struct SharedObject {
   void* symbol(const char* name) const;
 };
 
-// Compiles and opens. Throws Error (device) where there is no compiler or no room for its files,
-// InternalError with the compiler's messages where it rejects the text.
-void compile_and_open(SharedObject& object, const std::string& source,
+// Compiles and opens. Throws Error (device) where there is no compiler or no room for its files.
+// Returns what the compiler says where it rejects the text, empty where it does not.
+std::string compile_and_open(SharedObject& object, const std::string& source,
                       const std::vector<std::string>& flags);
 
 }  // namespace fuseline::host

@@ -65,7 +65,10 @@ Kernels::Kernels(std::vector<Source> sources, CompileOptions options)
   std::vector<std::string> flags;
   if (options.undefined_behavior)
     flags = {"-fsanitize=undefined", "-fno-sanitize=vptr", "-fno-sanitize-recover=all"};
-  compile_and_open(state_->object, host_text(state_->sources), flags);
+  flags.insert(flags.end(), options.flags.begin(), options.flags.end());
+  std::string rejection = compile_and_open(state_->object, host_text(state_->sources), flags);
+  if (!rejection.empty() && options.text_of_user) fail("{}", rejection);
+  if (!rejection.empty()) fail_internal(rejection);
   state_->entries = static_cast<const Entry*>(state_->object.symbol("fuseline_entries"));
   state_->set_host = reinterpret_cast<void (*)(Host*)>(state_->object.symbol("fuseline_set_host"));
 }

@@ -32,7 +32,9 @@ struct Span {
 };
 
 struct CompileOptions {
-  bool undefined_behavior = false;  // with the compiler's own checks: the first finding aborts
+  bool undefined_behavior = false;      // with the compiler's own checks: the first finding aborts
+  bool text_of_user = false;            // a rejected text is an Error (input), not an InternalError
+  std::vector<std::string> flags = {};  // more of the compiler's own, after ours
 };
 
 // Why nothing can be compiled on this machine; empty where it can.
