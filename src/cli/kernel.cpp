@@ -119,6 +119,7 @@ void add_kernel(CLI::App& program, Run& run) {
   CLI::App* command =
       program.add_subcommand("kernel", "Anybody's kernel: its contract, and whether it keeps it");
   command->footer(examples);
+  command->require_subcommand(0, 1);
   auto options = std::make_shared<KernelOptions>();
   CLI::App* spec = command->add_subcommand("spec", "What a kernel of the pipeline must do");
   options->add_pipeline(*spec);

@@ -25,6 +25,8 @@ void declare(CLI::App& program, Run& run) {
   program.footer(examples);
   program.set_version_flag("--version", "fuseline " FUSELINE_VERSION, "Print the version");
   program.get_formatter()->column_width(24);
+  // Words behind a command are its own, even those that name another command.
+  program.require_subcommand(0, 1);
   add_mask(program, run);
   add_run(program, run);
   add_inspect(program, run);
