@@ -27,8 +27,8 @@ namespace {
 
 constexpr const char* examples =
     "Examples:\n"
-    "  fuseline diagnose -- mask photo.jpg             what bounds it, and what to do\n"
-    "  fuseline diagnose -- ./frame                    any program that marks its stages\n"
+    "  fuseline diagnose -- mask photo.jpg          what bounds it, and what to do\n"
+    "  fuseline diagnose -- ./frame                 any program that marks its stages\n"
     "  fuseline diagnose --what-if kernels=6.6x -- ./frame\n"
     "Stages are marked with fuseline/stage.h (C) or fuseline_stage.py (Python). Of\n"
     "`mask PICTURE` it also runs the pipeline with kernels that do nothing, fused and\n"

@@ -236,7 +236,7 @@ int verify_model(const VerifyOptions& options) {
 
 void add_verify(CLI::App& program, Run& run) {
   CLI::App* command =
-      program.add_subcommand("verify", "Check a model: fused against unfused, or expected outputs");
+      program.add_subcommand("verify", "Check a model: fused against unfused, or stored outputs");
   auto options = std::make_shared<VerifyOptions>();
   options->model.add_to(*command);
   auto text = [&](const char* name, std::string& value, const char* type, const char* help) {
