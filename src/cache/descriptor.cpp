@@ -10,11 +10,6 @@
 
 namespace fuseline::cache {
 
-bool Descriptor::close() {
-  int fd = std::exchange(fd_, -1);
-  return fd < 0 || ::close(fd) == 0 || errno == EINTR;
-}
-
 Descriptor create_file(const std::filesystem::path& path, int flags) {
   constexpr mode_t owner_only = 0600;  // others must not be able to hand us code
   Descriptor file(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, owner_only));

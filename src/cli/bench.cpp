@@ -12,6 +12,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/ledger_text.hpp"
+#include "cli/parse.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "ledger/environment.hpp"
@@ -149,10 +150,7 @@ void add_bench(CLI::App& program, Run& run) {
   options->add_to(*command);
   command->footer(examples);
   command->callback([options, &program, &run] {
-    std::vector<std::string> commands;
-    for (const CLI::App* one : program.get_subcommands([](const CLI::App*) { return true; }))
-      commands.push_back(one->get_name());
-    run = [options, commands] { return run_bench(*options, commands); };
+    run = [options, commands = command_names(program)] { return run_bench(*options, commands); };
   });
 }
 

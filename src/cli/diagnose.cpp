@@ -196,10 +196,7 @@ void add_diagnose(CLI::App& program, Run& run) {
   options->add_to(*command);
   command->footer(examples);
   command->callback([options, &program, &run] {
-    std::vector<std::string> commands;
-    for (const CLI::App* one : program.get_subcommands([](const CLI::App*) { return true; }))
-      commands.push_back(one->get_name());
-    run = [options, commands] { return run_diagnose(*options, commands); };
+    run = [options, commands = command_names(program)] { return run_diagnose(*options, commands); };
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/diagnose_null_device.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/kernel_clock.hpp"
 #include "program/device_registry.hpp"
 #include "program/program_impl.hpp"
 
@@ -14,28 +15,6 @@ namespace fuseline::cli {
 namespace {
 
 using Clock = Observer::Clock;
-
-double milliseconds(Clock::duration time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
-
-template <class Action>
-double timed(Action action) {
-  auto begin = Clock::now();
-  action();
-  return milliseconds(Clock::now() - begin);
-}
-
-class KernelSum final : public Observer {
- public:
-  void on_kernel(std::string_view, Clock::time_point begin, Clock::time_point end) override {
-    total_ += end - begin;
-  }
-  double take() { return milliseconds(std::exchange(total_, {})); }
-
- private:
-  Clock::duration total_{};
-};
 
 CompileOptions with_fusion(CompileOptions options, bool fusion) {
   options.fusion = fusion;
@@ -54,10 +33,11 @@ class Pipeline {
   }
   // The time of the kernels alone; nothing is recorded while they are observed.
   double kernels_of(const Image& picture, const Tensor& mask) {
-    lane_.set_observer(&sum_);
+    clock_.reset();
+    lane_.set_observer(&clock_);
     run(picture, mask);
     lane_.set_observer(nullptr);
-    return sum_.take();
+    return clock_.ms();
   }
   // The median of a few runs behind one that meets what others left in the caches.
   double burst(const Image& picture, const Tensor& mask) {
@@ -71,7 +51,7 @@ class Pipeline {
  private:
   Program program_;
   Lane lane_;
-  KernelSum sum_;
+  KernelClock clock_;
 };
 
 // Every buffer of a launch counts once: what it must read or write at least.

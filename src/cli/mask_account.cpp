@@ -6,6 +6,7 @@
 #include <random>
 
 #include "cli/interrupt.hpp"
+#include "cli/kernel_clock.hpp"
 #include "cli/progress.hpp"
 #include "frames/path_text.hpp"
 
@@ -13,32 +14,6 @@ namespace fuseline::cli {
 namespace {
 
 using Clock = Observer::Clock;
-
-double milliseconds(Clock::duration time) {
-  return std::chrono::duration<double, std::milli>(time).count();
-}
-
-template <class Action>
-double timed(Action action) {
-  auto begin = Clock::now();
-  action();
-  return milliseconds(Clock::now() - begin);
-}
-
-class KernelClock final : public Observer {
- public:
-  void on_kernel(std::string_view, Clock::time_point begin, Clock::time_point end) override {
-    total_ += end - begin;
-    ++count_;
-  }
-  void reset() { total_ = {}, count_ = 0; }
-  double ms() const { return milliseconds(total_); }
-  int count() const { return count_; }
-
- private:
-  Clock::duration total_{};
-  int count_ = 0;
-};
 
 struct RunTimes {
   double kernels = 0;

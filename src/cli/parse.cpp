@@ -46,13 +46,6 @@ std::string full_name(const CLI::App& program) {
   return name;
 }
 
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  return names;
-}
-
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
@@ -66,6 +59,13 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 }
 
 }  // namespace
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
 
 std::int64_t parse_integer(std::string_view option, const std::string& text, std::int64_t low,
                            std::int64_t high) {

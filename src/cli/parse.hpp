@@ -21,6 +21,9 @@ std::string parse_choice(std::string_view option, const std::string& text,
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
+// The names of all commands directly below.
+std::vector<std::string> command_names(const CLI::App& app);
+
 // The words that the parser did not take: an Error that names the first and what was meant.
 // Returns if there is none.
 void reject_extras(const CLI::App& program);

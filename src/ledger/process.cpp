@@ -15,26 +15,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.hpp"
 #include "base/fail.hpp"
 #include "ledger/stage_file.hpp"
 
 namespace fuseline {
 namespace {
-
-// A file descriptor that is closed with the object.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 // Takes what a program writes without a reader that would share the processor with it.
 class Capture {

@@ -9,36 +9,20 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.hpp"
 #include "base/fail.hpp"
 
 namespace fuseline::onnx {
-namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-}  // namespace
 
 MappedFile map_file(const std::filesystem::path& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) fail("{}: {}", path.string(), std::strerror(errno));
+  if (!file) fail("{}: {}", path.string(), std::strerror(errno));
   struct stat state {};
-  if (::fstat(file.number(), &state) != 0) fail("{}: {}", path.string(), std::strerror(errno));
+  if (::fstat(file.get(), &state) != 0) fail("{}: {}", path.string(), std::strerror(errno));
   if (!S_ISREG(state.st_mode)) fail("{}: not a file", path.string());
   auto size = static_cast<std::size_t>(state.st_size);
   if (size == 0) return {};
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (memory == MAP_FAILED) fail("{}: {}", path.string(), std::strerror(errno));
   std::shared_ptr<const void> owner(
       memory, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
