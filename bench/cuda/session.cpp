@@ -10,18 +10,9 @@ namespace fuseline::bench {
 namespace {
 
 using cuda::check;
+using cuda::device_end;
 using cuda::driver;
-
-driver_api::Pointer pointer(const void* memory) {
-  return reinterpret_cast<driver_api::Pointer>(memory);
-}
-
-driver_api::CopyEnd device_end(const void* memory) {
-  driver_api::CopyEnd end = {};
-  end.memory_type = driver_api::memory_device;
-  end.device = pointer(memory);
-  return end;
-}
+using cuda::pointer;
 
 }  // namespace
 

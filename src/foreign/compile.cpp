@@ -13,14 +13,10 @@
 namespace fuseline::foreign {
 namespace {
 
-// The device's own code where NVRTC makes it, else PTX of the newest architecture below.
 std::string architecture_for(int sm) {
-  std::vector<int> known = cuda::nvrtc_architectures();
-  if (std::binary_search(known.begin(), known.end(), sm)) return fmt::format("sm_{}", sm);
-  auto below = std::upper_bound(known.begin(), known.end(), sm);
-  if (below == known.begin())
-    fail("sm_{}: NVRTC {} compiles for sm_{} and newer", sm, cuda::nvrtc_version(), known.front());
-  return fmt::format("compute_{}", *std::prev(below));
+  if (auto known = cuda::nvrtc_architecture_for(sm)) return *known;
+  fail("sm_{}: NVRTC {} compiles for sm_{} and newer", sm, cuda::nvrtc_version(),
+       cuda::nvrtc_architectures().front());
 }
 
 std::optional<int> number_in(const std::string& text, const char* expression) {

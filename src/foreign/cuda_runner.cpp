@@ -16,12 +16,6 @@ namespace {
 using namespace cuda;
 constexpr std::chrono::seconds longest{60};
 
-int attribute(driver_api::Device device, driver_api::Attribute which) {
-  int value = 0;
-  FUSELINE_CUDA(device_attribute(&value, which, device));
-  return value;
-}
-
 driver_api::Device device_at(int index) {
   driver_api::Device device = 0;
   FUSELINE_CUDA(device_get(&device, index));
@@ -66,11 +60,11 @@ class CudaRunner final : public Runner {
   CudaRunner(const CudaRunner&) = delete;
   CudaRunner& operator=(const CudaRunner&) = delete;
   ~CudaRunner() override {
-    driver_api::Context popped = nullptr;
-    if (lost_ || driver().context_push(context_) != driver_api::success) return;
-    driver().module_unload(module_);
-    driver().stream_destroy(stream_);
-    driver().context_pop(&popped);
+    if (lost_) return;
+    in_context_if_alive(context_, [&] {
+      driver().module_unload(module_);
+      driver().stream_destroy(stream_);
+    });
   }
 
   std::string name() const override { return name_; }

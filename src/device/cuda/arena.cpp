@@ -28,11 +28,10 @@ CudaArena::CudaArena(Context context, driver_api::Device device, std::string dev
 }
 
 CudaArena::~CudaArena() {
-  Context popped = nullptr;
-  if (driver().context_push(context_) != success) return;
-  for (const Piece& piece : pieces_) driver().memory_unmap(base_ + piece.offset, piece.bytes);
-  driver().address_free(base_, reserved_);
-  driver().context_pop(&popped);
+  in_context_if_alive(context_, [&] {
+    for (const Piece& piece : pieces_) driver().memory_unmap(base_ + piece.offset, piece.bytes);
+    driver().address_free(base_, reserved_);
+  });
 }
 
 void* CudaArena::grow(std::size_t bytes) {

@@ -23,12 +23,6 @@ namespace {
 
 constexpr int block_threads = 256;  // the fastest block of the mask kernel on an H200
 
-int attribute(driver_api::Device device, driver_api::Attribute which) {
-  int value = 0;
-  FUSELINE_CUDA(device_attribute(&value, which, device));
-  return value;
-}
-
 // The caller's current context where it belongs to the device, else the primary one, which
 // libraries of the CUDA runtime use as well.
 driver_api::Context choose_context(driver_api::Device device) {
@@ -92,12 +86,8 @@ class CudaDevice final : public Device {
     driver_api::Result result = driver().memory_allocate(&memory, std::max<std::size_t>(bytes, 1));
     if (result == driver_api::error_out_of_memory) fail_out_of_memory(target_.name, bytes);
     check(result, "memory_allocate");
-    driver_api::Context context = context_;
-    return {reinterpret_cast<void*>(memory), [context](void* pointer) {
-              driver_api::Context popped = nullptr;
-              if (driver().context_push(context) != driver_api::success) return;
-              driver().memory_free(reinterpret_cast<driver_api::Pointer>(pointer));
-              driver().context_pop(&popped);
+    return {reinterpret_cast<void*>(memory), [context = context_](void* freed) {
+              in_context_if_alive(context, [&] { driver().memory_free(pointer(freed)); });
             }};
   }
 
@@ -109,13 +99,11 @@ class CudaDevice final : public Device {
     if (result == driver_api::error_out_of_memory)
       fail_device("the host has no {} bytes left that can be pinned; use smaller buffers", bytes);
     check(result, "host_allocate");
-    return {memory, [context = context_](void* pointer) {
-              driver_api::Context popped = nullptr;
-              if (driver().context_push(context) != driver_api::success) return;
-              driver().host_free(pointer);
-              driver().context_pop(&popped);
+    return {memory, [context = context_](void* freed) {
+              in_context_if_alive(context, [&] { driver().host_free(freed); });
             }};
   }
+
   std::unique_ptr<Arena> make_arena() override {
     if (!virtual_memory_) return std::make_unique<MovingArena>(*this);
     return std::make_unique<CudaArena>(context_, device_, target_.name);

@@ -66,6 +66,19 @@ void fail_out_of_memory(const std::string& device_name, std::size_t bytes) {
               device_name, bytes, free, total);
 }
 
+int attribute(driver_api::Device device, driver_api::Attribute which) {
+  int value = 0;
+  FUSELINE_CUDA(device_attribute(&value, which, device));
+  return value;
+}
+
+driver_api::CopyEnd device_end(const void* memory) {
+  driver_api::CopyEnd end = {};
+  end.memory_type = driver_api::memory_device;
+  end.device = pointer(memory);
+  return end;
+}
+
 ContextScope::ContextScope(driver_api::Context context) {
   driver_api::Context current = nullptr;
   FUSELINE_CUDA(context_current(&current));

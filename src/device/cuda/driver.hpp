@@ -44,4 +44,22 @@ class ContextScope {
   bool pushed_ = false;
 };
 
+// For destructors, which have nobody to tell: does the work in the context unless that is gone, as
+// it can be at the end of the process, and everything in it with it.
+template <class Work>
+void in_context_if_alive(driver_api::Context context, Work&& work) {
+  driver_api::Context popped = nullptr;
+  if (driver().context_push(context) != driver_api::success) return;
+  work();
+  driver().context_pop(&popped);
+}
+
+int attribute(driver_api::Device device, driver_api::Attribute which);
+
+inline driver_api::Pointer pointer(const void* memory) {
+  return reinterpret_cast<driver_api::Pointer>(memory);
+}
+// The end of a copy node that lies in device memory.
+driver_api::CopyEnd device_end(const void* memory);
+
 }  // namespace fuseline::cuda

@@ -13,17 +13,10 @@
 namespace fuseline::cuda {
 namespace {
 
-// The CUBIN is for this very architecture. A toolkit older than the device makes PTX for the
-// newest architecture it knows, which the driver compiles.
 std::string architecture(int sm) {
-  auto known = nvrtc_architectures();
-  if (std::find(known.begin(), known.end(), sm) != known.end()) return fmt::format("sm_{}", sm);
-  auto below = std::upper_bound(known.begin(), known.end(), sm);
-  if (below == known.begin())
-    fail_device(
-        "this device has compute capability {}.{}, older than all that NVRTC {} compiles for",
-        sm / 10, sm % 10, nvrtc_version());
-  return fmt::format("compute_{}", *std::prev(below));
+  if (auto known = nvrtc_architecture_for(sm)) return *known;
+  fail_device("this device has compute capability {}.{}, older than all that NVRTC {} compiles for",
+              sm / 10, sm % 10, nvrtc_version());
 }
 
 std::string key_text(const std::string& source, const std::string& arch) {
@@ -45,12 +38,7 @@ double ms_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 CudaKernel::~CudaKernel() {
-  if (!module) return;
-  // The context can be gone at the end of the process; then so is the module.
-  driver_api::Context popped = nullptr;
-  if (driver().context_push(context_) != driver_api::success) return;
-  driver().module_unload(module);
-  driver().context_pop(&popped);
+  if (module) in_context_if_alive(context_, [&] { driver().module_unload(module); });
 }
 
 std::shared_ptr<const CudaKernel> KernelLoader::get(const loop::Kernel& kernel) {

@@ -1,6 +1,7 @@
 // NVRTC: its symbols, and one compilation.
 #include "device/cuda/nvrtc.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -98,6 +99,14 @@ std::vector<int> nvrtc_architectures() {
   std::vector<int> archs(static_cast<std::size_t>(count));
   check(usable().archs(archs.data()), "asking for its architectures");
   return archs;
+}
+
+std::optional<std::string> nvrtc_architecture_for(int sm) {
+  std::vector<int> known = nvrtc_architectures();
+  if (std::binary_search(known.begin(), known.end(), sm)) return fmt::format("sm_{}", sm);
+  auto below = std::upper_bound(known.begin(), known.end(), sm);
+  if (below == known.begin()) return std::nullopt;
+  return fmt::format("compute_{}", *std::prev(below));
 }
 
 CompileResult try_compile_cuda(const std::string& source, const std::string& name,

@@ -9,17 +9,6 @@
 namespace fuseline::cuda {
 namespace {
 
-driver_api::Pointer pointer(const void* memory) {
-  return reinterpret_cast<driver_api::Pointer>(memory);
-}
-
-driver_api::CopyEnd device_end(const void* memory) {
-  driver_api::CopyEnd end = {};
-  end.memory_type = driver_api::memory_device;
-  end.device = pointer(memory);
-  return end;
-}
-
 driver_api::CopyEnd host_end(const void* memory) {
   driver_api::CopyEnd end = {};
   end.memory_type = driver_api::memory_host;
@@ -41,11 +30,10 @@ unsigned grid_of(const Launch& launch) {
 }  // namespace
 
 CudaRecording::~CudaRecording() {
-  driver_api::Context popped = nullptr;
-  if (driver().context_push(context_) != driver_api::success) return;
-  if (exec) driver().exec_destroy(exec);
-  if (graph) driver().graph_destroy(graph);
-  driver().context_pop(&popped);
+  in_context_if_alive(context_, [&] {
+    if (exec) driver().exec_destroy(exec);
+    if (graph) driver().graph_destroy(graph);
+  });
 }
 
 CudaQueue::CudaQueue(driver_api::Context context, bool overlaps)
@@ -56,11 +44,10 @@ CudaQueue::CudaQueue(driver_api::Context context, bool overlaps)
 }
 
 CudaQueue::~CudaQueue() {
-  driver_api::Context popped = nullptr;
-  if (driver().context_push(context_) != driver_api::success) return;
-  driver().stream_wait(own_);  // nothing may still write what the owner frees next
-  driver().stream_destroy(own_);
-  driver().context_pop(&popped);
+  in_context_if_alive(context_, [&] {
+    driver().stream_wait(own_);  // nothing may still write what the owner frees next
+    driver().stream_destroy(own_);
+  });
 }
 
 void CudaQueue::launch(const Launch& launch) {
