@@ -149,18 +149,21 @@ class InstanceMaker {
     std::vector<LaunchShape> shapes = launch_shapes(kernel.plan, sizes);
     if (shapes.size() == 1) return shapes[0];
     if (program_.choices.shape) return shapes.at(program_.choices.shape(shapes));
-    std::vector<ShapeTrial> trials;
     std::int64_t most_blocks = 0;
     for (LaunchShape shape : shapes) {
       DimBindings own = sizes;
-      std::int64_t blocks = launch_blocks(kernel.plan, shape, own);
-      most_blocks = std::max(most_blocks, blocks);
-      trials.push_back({shape, blocks, params_of(kernel, region, own)});
+      most_blocks = std::max(most_blocks, launch_blocks(kernel.plan, shape, own));
     }
     std::vector<TrialBuffer> buffers = trial_buffers(kernel, region, sizes, most_blocks);
     std::int64_t bytes = 0;
     for (const TrialBuffer& buffer : buffers) bytes += buffer.bytes;
     if (bytes < least_measured_bytes) return shapes[0];
+    std::vector<ShapeTrial> trials;
+    for (LaunchShape shape : shapes) {
+      DimBindings own = sizes;
+      std::int64_t blocks = launch_blocks(kernel.plan, shape, own);
+      trials.push_back({shape, blocks, params_of(kernel, region, own)});
+    }
     // Sizes of one power of two share the answer.
     std::string question =
         fmt::format("size class {}\n{}", std::bit_width(static_cast<std::uint64_t>(bytes)),

@@ -110,6 +110,7 @@ void Lane::Impl::reserve(Arena& arena, void*& base, std::int64_t& bytes, std::in
 }
 
 void Lane::Impl::prepare(const Instance& instance) {
+  if (instance.arena_bytes <= arena_bytes_) return;
   reserve(*arena_, arena_base_, arena_bytes_, instance.arena_bytes);
   std::lock_guard lock(program->mutex);
   program->arena_bytes = std::max(program->arena_bytes, static_cast<std::size_t>(arena_bytes_));

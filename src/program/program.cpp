@@ -197,11 +197,15 @@ void Program::Impl::key_of(const TensorMap& inputs, bool outputs_aligned,
   }
 }
 
+namespace {
+
 // A run of a known size allocates nothing.
-static std::vector<std::int64_t>& key_memory() {
+std::vector<std::int64_t>& key_memory() {
   static thread_local std::vector<std::int64_t> key;
   return key;
 }
+
+}  // namespace
 
 std::shared_ptr<const Instance> Program::Impl::find(const std::vector<std::int64_t>& key) {
   std::lock_guard lock(mutex);
