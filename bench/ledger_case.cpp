@@ -2,34 +2,20 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <random>
 
 #include "base/fail.hpp"
 #include "base/json.hpp"
 #include "bench_case.hpp"
 #include "ledger/bench.hpp"
 #include "ledger/report.hpp"
+#include "support/noisy_machine.hpp"
 
 namespace fuseline::bench {
 namespace {
 
-// Lognormal noise, one run in twenty much slower, and a slow wave that both sides see.
-class Machine {
- public:
-  Machine(std::uint64_t seed, double sigma) : engine_(seed), noise_(0, sigma) {}
-  double factor() {
-    double wave = 1 + 0.05 * std::sin(static_cast<double>(++runs_) / 50);
-    double outlier = engine_() % 20 == 0 ? 1.4 : 1;
-    return wave * outlier * std::exp(noise_(engine_));
-  }
+using test::NoisyMachine;
 
- private:
-  std::mt19937_64 engine_;
-  std::normal_distribution<double> noise_;
-  int runs_ = 0;
-};
-
-RunOnce stream(std::shared_ptr<Machine> machine, double milliseconds) {
+RunOnce stream(std::shared_ptr<NoisyMachine> machine, double milliseconds) {
   return [machine, milliseconds] {
     RunSample sample;
     sample.account.wall = std::llround(milliseconds * 1e6 * machine->factor());
@@ -40,7 +26,7 @@ RunOnce stream(std::shared_ptr<Machine> machine, double milliseconds) {
 
 Verdict verdict(double ratio, double sigma, std::uint64_t seed) {
   constexpr double base_ms = 10;
-  auto machine = std::make_shared<Machine>(seed, sigma);
+  auto machine = std::make_shared<NoisyMachine>(seed, sigma);
   RunRecord record;
   BenchPlan plan{.seconds = 60, .least_runs = 12, .seed = seed};
   plan.precision = record.settings.threshold / 3;

@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <random>
 #include <sstream>
 
 #include "fuseline/error.hpp"
+#include "ledger/expected.hpp"
 
 namespace fuseline {
 namespace {
@@ -102,21 +101,7 @@ void compare_case(std::istream& in) {
 }
 
 TEST(RankTests, SeededSamplesAgreeWithSciPy) {
-  const char* python = std::getenv("FUSELINE_TEST_PYTHON");
-  if (!python) GTEST_SKIP() << "FUSELINE_TEST_PYTHON is not set; tests/python-env prints it";
-  std::string output = testing::TempDir() + "fuseline_rank_tests_expected.txt";
-  std::string command = std::string("\"") + python +
-                        "\" \"" FUSELINE_SOURCE_DIR "/tests/ledger/rank_tests_expected.py\" > \"" +
-                        output + "\"";
-  ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  std::ifstream in(output);
-  int cases = 0;
-  for (; in.peek() != EOF; ++cases) {
-    SCOPED_TRACE(cases);
-    compare_case(in);
-  }
-  EXPECT_EQ(cases, 18);
-  std::remove(output.c_str());
+  test::compare_with("rank_tests_expected.py", 18, compare_case);
 }
 
 }  // namespace

@@ -6,15 +6,14 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <random>
 #include <sstream>
 
 #include "fuseline/error.hpp"
+#include "ledger/expected.hpp"
 
 namespace fuseline {
 namespace {
@@ -237,21 +236,7 @@ void compare_case(std::istream& in) {
 }
 
 TEST(Stats, SeededSamplesAgreeWithNumpyAndSciPy) {
-  const char* python = std::getenv("FUSELINE_TEST_PYTHON");
-  if (!python) GTEST_SKIP() << "FUSELINE_TEST_PYTHON is not set; tests/python-env prints it";
-  std::string output = testing::TempDir() + "fuseline_stats_expected.txt";
-  std::string command = std::string("\"") + python +
-                        "\" \"" FUSELINE_SOURCE_DIR "/tests/ledger/stats_expected.py\" > \"" +
-                        output + "\"";
-  ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  std::ifstream in(output);
-  int cases = 0;
-  for (; in.peek() != EOF; ++cases) {
-    SCOPED_TRACE(cases);
-    compare_case(in);
-  }
-  EXPECT_EQ(cases, 24);
-  std::remove(output.c_str());
+  test::compare_with("stats_expected.py", 24, compare_case);
 }
 
 }  // namespace
