@@ -19,11 +19,13 @@ enum class OpCode : std::uint16_t {
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc) name,
 #define FUSELINE_REDUCTION(name, onnx, since, doc) name,
 #define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc) name,
+#define FUSELINE_KERNEL(name, least, most, onnx, since, doc) name,
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
 #undef FUSELINE_CONTRACTION
+#undef FUSELINE_KERNEL
 };
 
 using ValueId = std::uint32_t;

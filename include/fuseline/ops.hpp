@@ -59,11 +59,13 @@ Value call(OpCode op, const Operands&... operands) {
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
 #define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)
+#define FUSELINE_KERNEL(name, least, most, onnx, since, doc)
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
 #undef FUSELINE_CONTRACTION
+#undef FUSELINE_KERNEL
 
 #define FUSELINE_OPERATOR(symbol, function)                                                \
   template <detail::Operand A, detail::Operand B>                                          \
@@ -138,6 +140,28 @@ Value conv_transpose(Value x, Value weights, const Places& places, std::int64_t 
 // The neighbourhood of each place on the trailing axes: [..., places, kernel].
 Value window(Value x, const std::vector<std::int64_t>& kernel, const Places& places,
              double outside = 0);
+
+// ---- order, prefixes, placing
+// Indices that put an axis in order, stable.
+Value sort_indices(Value x, int axis, bool descending = false);
+enum class Combine { set, add, mul, min, max };
+struct ScanOptions {
+  Combine combine = Combine::add;
+  bool exclusive = false, reverse = false;
+};
+// What lies up to each element of an axis, combined.
+Value scan(Value x, int axis, ScanOptions options = {});
+// Rows of updates [M,R] put into data [N,R] at indices [M]. `distinct`: no index occurs twice.
+Value scatter(Value data, Value indices, Value updates, Combine combine = Combine::set,
+              bool distinct = false);
+// Which boxes [G,K,4], best first, overlap no better one by more than `overlap`.
+Value suppress(Value boxes, Value candidates, Value overlap, Value most);
+// The same bits as another type of equal width.
+Value bit_cast(Value x, DType to);
+// A computed i64 scalar as a size. Programs read it on the host before they go on.
+Dim late_size(Value count, std::string name);
+// Row-major positions of the elements that are not zero, i64 [late(name)].
+Value nonzero_positions(Value x, std::string name);
 
 // ---- pixels
 enum class GrayMode { bt601_q15, bt601_q16, bt709 };

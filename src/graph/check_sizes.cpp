@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/fail.hpp"
+#include "graph/kernel_ops.hpp"
 #include "graph/node_label.hpp"
 #include "graph/op_table.hpp"
 
@@ -159,7 +160,12 @@ Shape shape_of(const Dims& dims, const DimBindings& bindings) {
 }
 
 void check_sizes(const Graph& graph, const DimBindings& bindings) {
-  for (const Node& node : graph.nodes()) SizeCheck(graph, node, bindings).run();
+  for (const Node& node : graph.nodes())
+    if (late_names(graph, node).empty()) check_sizes(graph, node, bindings);
+}
+
+void check_sizes(const Graph& graph, const Node& node, const DimBindings& bindings) {
+  SizeCheck(graph, node, bindings).run();
 }
 
 }  // namespace fuseline

@@ -18,7 +18,9 @@ DimBindings bind_sizes(const Graph& graph, std::span<const NamedTensor> inputs);
 
 // Error if some value has a negative or too large size, or a node cannot work with these sizes
 // (reshape changes the element count, a slice leaves its operand, ...).
+// Nodes with late sizes are left out: whoever runs the graph checks them when these are known.
 void check_sizes(const Graph& graph, const DimBindings& bindings);
+void check_sizes(const Graph& graph, const Node& node, const DimBindings& bindings);
 
 // The numbers behind the sizes; Error when one is negative.
 Shape shape_of(const Dims& dims, const DimBindings& bindings);

@@ -6,6 +6,8 @@
 #include "base/fail.hpp"
 #include "graph/evaluate_node.hpp"
 #include "graph/evaluate_source.hpp"
+#include "graph/kernel_ops.hpp"
+#include "graph/node_label.hpp"
 
 namespace fuseline {
 namespace {
@@ -22,6 +24,7 @@ class Evaluator {
 
   void run(const Node& node, bool bounded) {
     Evaluated& value = values_[node.output];
+    if (!late_names(graph_, node).empty()) check_sizes(graph_, node, bindings_);
     if (node.op == OpCode::input) {
       value.value = tensor_of(inputs_, node.attributes.text("name"));
     } else if (node.op == OpCode::constant) {
@@ -34,11 +37,18 @@ class Evaluator {
       else
         fill_plain(node, value);
     }
+    if (node.op == OpCode::late_size) bind_late(node, value.value);
   }
 
   std::vector<Evaluated>& values() { return values_; }
 
  private:
+  void bind_late(const Node& node, const Tensor& value) {
+    std::int64_t size = value.as<std::int64_t>()[0];
+    if (size < 0) fail("{}: size {}", node_label(node), size);
+    bindings_[Dim::late(node.attributes.text("name")).to_string()] = size;
+  }
+
   std::vector<ElementSource> sources(const Node& node) const {
     std::vector<ElementSource> result;
     for (ValueId input : node.inputs) result.emplace_back(values_[input].value);
@@ -117,7 +127,7 @@ std::vector<Tensor> evaluate(const Graph& graph, const std::vector<NamedTensor>&
     for (ValueId input : node.inputs) ++users[input];
   for (const NamedValue& output : graph.outputs()) ++users[output.value];
   for (const Node& node : graph.nodes()) {
-    bool needed = users[node.output] > 0;
+    bool needed = users[node.output] > 0 || node.op == OpCode::late_size;
     if (needed) evaluator.run(node, false);
     for (ValueId input : node.inputs)
       if (--users[input] == 0) values[input] = {};

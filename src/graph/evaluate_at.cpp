@@ -5,6 +5,8 @@
 #include "graph/evaluate.hpp"
 #include "graph/evaluate_node.hpp"
 #include "graph/evaluate_source.hpp"
+#include "graph/kernel_ops.hpp"
+#include "graph/node_label.hpp"
 
 namespace fuseline {
 namespace {
@@ -50,6 +52,8 @@ class PointEvaluator {
     if (state.ready) return state;
     const Node& node = graph_.node_of(value);
     state.ready = true;
+    for (const std::string& name : late_names(graph_, node)) bind_late(name);
+    if (!late_names(graph_, node).empty()) check_sizes(graph_, node, bindings_);
     state.shape = shape_of(graph_.type(value).dims, bindings_);
     state.empty = element_count(state.shape) == 0;
     if (node.op == OpCode::input) {
@@ -63,6 +67,16 @@ class PointEvaluator {
                             });
     }
     return state;
+  }
+
+  void bind_late(const std::string& name) {
+    for (const Node& node : graph_.nodes()) {
+      if (node.op != OpCode::late_size) continue;
+      if (Dim::late(node.attributes.text("name")).to_string() != name) continue;
+      std::int64_t size = element(node.output, {}).value.i;
+      if (size < 0) fail("{}: size {}", node_label(node), size);
+      bindings_[name] = size;
+    }
   }
 
   const Graph& graph_;

@@ -6,6 +6,7 @@
 #include "base/fail.hpp"
 #include "graph/block_interpreter.hpp"
 #include "graph/check_sizes.hpp"
+#include "graph/evaluate_kernel.hpp"
 #include "graph/evaluate_source.hpp"
 
 namespace fuseline {
@@ -254,10 +255,31 @@ struct NodeProgram<Element>::Reduce {
 };
 
 template <class Element>
+struct NodeProgram<Element>::Whole {
+  Whole(const Graph& g, const Node& n, const DimBindings& b, Reader<Element> reader)
+      : graph(g), node(n), bindings(b), read(std::move(reader)) {}
+
+  const std::vector<Element>& elements() {
+    if (!ready) known = compute_kernel<Element>(graph, node, bindings, read);
+    ready = true;
+    return known;
+  }
+
+  const Graph& graph;
+  const Node& node;
+  const DimBindings& bindings;
+  Reader<Element> read;
+  std::vector<Element> known;
+  bool ready = false;
+};
+
+template <class Element>
 NodeProgram<Element>::NodeProgram(const Graph& graph, const Node& node, const DimBindings& bindings,
                                   Reader<Element> read) {
   if (info(node.op).group == OpGroup::reduction)
     reduce_ = std::make_unique<Reduce>(graph, node, bindings, std::move(read));
+  else if (info(node.op).group == OpGroup::kernel)
+    whole_ = std::make_unique<Whole>(graph, node, bindings, std::move(read));
   else
     pull_ = std::make_unique<Pull>(graph, node, bindings, std::move(read));
 }
@@ -269,13 +291,23 @@ NodeProgram<Element>::NodeProgram(NodeProgram&&) noexcept = default;
 
 template <class Element>
 Element NodeProgram<Element>::at(std::span<const std::int64_t> index) {
-  return reduce_ ? reduce_->at(index) : pull_->interpreter.at(index);
+  if (pull_) return pull_->interpreter.at(index);
+  if (reduce_) return reduce_->at(index);
+  Shape shape = shape_of(whole_->graph.type(whole_->node.output).dims, whole_->bindings);
+  std::int64_t position = 0;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    position = position * shape[axis] + index[axis];
+  return whole_->elements()[static_cast<std::size_t>(position)];
 }
 
 template <class Element>
 void NodeProgram<Element>::run(const Shape& shape,
                                const std::function<void(const Element&)>& emit) {
   if (pull_) return pull_->interpreter.run(shape, emit);
+  if (whole_) {
+    for (const Element& element : whole_->elements()) emit(element);
+    return;
+  }
   Shape index(shape.size(), 0);
   for (std::int64_t left = element_count(shape); left > 0; --left, fuseline::advance(index, shape))
     emit(reduce_->at(index));
@@ -284,6 +316,7 @@ void NodeProgram<Element>::run(const Shape& shape,
 template <class Element>
 bool NodeProgram<Element>::keeps_exactness() const {
   if (pull_) return pull_->strict || !has_float_arithmetic(pull_->dag, pull_->root);
+  if (whole_) return kernel_keeps_exactness(whole_->graph, whole_->node);
   Intrinsic combine = reduction_info(reduce_->op).combine;
   return !is_float(reduce_->dtype) || combine == Intrinsic::min || combine == Intrinsic::max;
 }

@@ -56,8 +56,10 @@ class NodeProgram {
  private:
   struct Pull;
   struct Reduce;
+  struct Whole;
   std::unique_ptr<Pull> pull_;
   std::unique_ptr<Reduce> reduce_;
+  std::unique_ptr<Whole> whole_;  // of the kernel group
 };
 
 // What a reduction has seen so far. arg_max and arg_min: the first of equals, and the first NaN

@@ -127,11 +127,13 @@ using namespace scalar_ops;
 #define FUSELINE_STRUCTURAL(name, least, most, onnx, since, doc)
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
 #define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)
+#define FUSELINE_KERNEL(name, least, most, onnx, since, doc)
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
 #undef FUSELINE_CONTRACTION
+#undef FUSELINE_KERNEL
 
 constexpr OpInfo rows[] = {
 #define FUSELINE_ELEMENTWISE(name, arity, rule, onnx, since, semantics, doc)     \
@@ -146,11 +148,15 @@ constexpr OpInfo rows[] = {
 #define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)        \
   {#name, onnx,          since, doc,          OpGroup::reduction, least, \
    most,  TypeRule::any, "",    infer_##name, pull_##name,        space_##name},
+#define FUSELINE_KERNEL(name, least, most, onnx, since, doc)          \
+  {#name, onnx,          since, doc,          OpGroup::kernel, least, \
+   most,  TypeRule::any, "",    infer_##name, nullptr,         nullptr},
 #include "fuseline/ops.def"
 #undef FUSELINE_ELEMENTWISE
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
 #undef FUSELINE_CONTRACTION
+#undef FUSELINE_KERNEL
 };
 
 }  // namespace

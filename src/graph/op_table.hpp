@@ -11,7 +11,7 @@
 
 namespace fuseline {
 
-enum class OpGroup : std::uint8_t { elementwise, structural, reduction };
+enum class OpGroup : std::uint8_t { elementwise, structural, reduction, kernel };
 enum class TypeRule : std::uint8_t { number, any, real, integer, logic, compare, classify, choose };
 
 // Whether operands may have this type; of `choose` the second and third, the first is bool.
@@ -59,7 +59,7 @@ struct OpInfo {
   TypeRule rule;             // elementwise
   std::string_view formula;  // elementwise: the semantics as text
   InferRule infer;
-  PullRule pull;    // of a contraction the term; nullptr for other reductions
+  PullRule pull;    // of a contraction the term; nullptr for other reductions and kernels
   SpaceRule space;  // contractions
 };
 

@@ -185,6 +185,61 @@ Value window(Value x, const std::vector<std::int64_t>& kernel, const Places& pla
   return x.graph().apply(OpCode::window, {x, detail::operand(x, outside)}, std::move(attributes));
 }
 
+Value sort_indices(Value x, int axis, bool descending) {
+  return x.graph().apply(
+      OpCode::sort_indices, {x},
+      {{"axis", absolute_axis(x, axis)}, {"descending", std::int64_t{descending}}});
+}
+
+namespace {
+
+std::string combine_name(Combine combine) {
+  const char* names[] = {"set", "add", "mul", "min", "max"};
+  return names[static_cast<int>(combine)];
+}
+
+}  // namespace
+
+Value scan(Value x, int axis, ScanOptions options) {
+  return x.graph().apply(OpCode::scan, {x},
+                         {{"axis", absolute_axis(x, axis)},
+                          {"combine", combine_name(options.combine)},
+                          {"exclusive", std::int64_t{options.exclusive}},
+                          {"reverse", std::int64_t{options.reverse}}});
+}
+
+Value scatter(Value data, Value indices, Value updates, Combine combine, bool distinct) {
+  return data.graph().apply(
+      OpCode::scatter, {data, indices, updates},
+      {{"combine", combine_name(combine)}, {"distinct", std::int64_t{distinct}}});
+}
+
+Value suppress(Value boxes, Value candidates, Value overlap, Value most) {
+  return boxes.graph().apply(OpCode::suppress, {boxes, candidates, overlap, most});
+}
+
+Value bit_cast(Value x, DType to) { return x.graph().apply(OpCode::bit_cast, {x}, {{"to", to}}); }
+
+Dim late_size(Value count, std::string name) {
+  Dim size = Dim::late(name);
+  count.graph().apply(OpCode::late_size, {count}, {{"name", std::move(name)}});
+  return size;
+}
+
+// Every element that counts goes to the place that the number of those before it says.
+Value nonzero_positions(Value x, std::string name) {
+  Graph& graph = x.graph();
+  Dim all = product(x.dims());
+  Value holds = reshape(is_bool(x.dtype()) ? x : not_equal(x, 0), {all});
+  Value before = scan(cast(holds, DType::i64), 0, {.exclusive = true});
+  Value place = where(holds, before, -1);
+  Value empty = broadcast_to(graph.constant(DType::i64, std::int64_t{0}), {all, 1});
+  Value own = reshape(iota(graph, {all}, 0, DType::i64), {all, 1});
+  Value packed = scatter(empty, place, own, Combine::set, true);
+  Dim found = late_size(count(holds), std::move(name));
+  return slice(reshape(packed, {all}), {Dim(0)}, {found});
+}
+
 Value gray(Value rgb, GrayMode mode) {
   const char* names[] = {"bt601_q15", "bt601_q16", "bt709"};
   return rgb.graph().apply(OpCode::gray, {rgb},

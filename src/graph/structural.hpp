@@ -1,5 +1,5 @@
-// Rules of structural operations and contractions: infer_NAME gives the result's type, pull_NAME
-// its elements, of a contraction the terms.
+// Rules of structural operations, contractions and kernels: infer_NAME gives the result's type,
+// pull_NAME its elements, of a contraction the terms.
 #pragma once
 
 #include "graph/op_table.hpp"
@@ -11,6 +11,8 @@ namespace fuseline {
   ValueType infer_##name(const InferContext& c);                 \
   ScalarId pull_##name(PullContext& c, std::span<const ScalarId> index);
 #define FUSELINE_REDUCTION(name, onnx, since, doc)
+#define FUSELINE_KERNEL(name, least, most, onnx, since, doc) \
+  ValueType infer_##name(const InferContext& c);
 #define FUSELINE_CONTRACTION(name, least, most, onnx, since, doc)    \
   ValueType infer_##name(const InferContext& c);                     \
   ReductionSpace space_##name(const Graph& graph, const Node& node); \
@@ -20,5 +22,6 @@ namespace fuseline {
 #undef FUSELINE_STRUCTURAL
 #undef FUSELINE_REDUCTION
 #undef FUSELINE_CONTRACTION
+#undef FUSELINE_KERNEL
 
 }  // namespace fuseline

@@ -45,9 +45,20 @@ std::vector<std::string_view> attribute_names(OpCode op) {
     case OpCode::conv:
     case OpCode::conv_transpose:
       return {"strides", "dilations", "before", "dims", "groups"};
+    case OpCode::sort_indices:
+      return {"axis", "descending"};
+    case OpCode::scan:
+      return {"axis", "combine", "exclusive", "reverse"};
+    case OpCode::scatter:
+      return {"combine", "distinct"};
+    case OpCode::bit_cast:
+      return {"to"};
+    case OpCode::late_size:
+      return {"name"};
     case OpCode::gray:
       return {"mode"};
     case OpCode::rgb_to_hsv:
+    case OpCode::suppress:
       return {};
     case OpCode::nv12_to_rgb:
       return {"matrix", "range"};
@@ -78,7 +89,10 @@ class Verifier {
     }
     check_names();
     collect_given_sizes();
-    for (const Node& node : graph_.nodes()) check_size_names(node);
+    for (const Node& node : graph_.nodes()) {
+      check_size_names(node);
+      if (node.op == OpCode::late_size) give_late_size(node);
+    }
   }
 
  private:
@@ -140,9 +154,14 @@ class Verifier {
     }
   }
 
-  // A name of Dim::names() that neither a shape nor a list of integers gives.
+  // Later nodes may use it.
+  void give_late_size(const Node& node) {
+    std::string name = Dim::late(node.attributes.text("name")).to_string();
+    if (!given_.insert(name).second) fail("{}: {} is given twice", node_label(node), name);
+  }
+
+  // A name of Dim::names() that neither a shape, a list of integers nor a late_size gives.
   bool is_given(const std::string& name) const {
-    if (name.starts_with("late(")) return true;
     return given_.contains(name.substr(0, name.find(' ')));
   }
 

@@ -29,6 +29,7 @@ std::int64_t bytes_of(const ValueType& type) {
 bool is_foldable(const Graph& graph, const Node& node, const std::vector<bool>& constant) {
   if (node.op == OpCode::input || node.op == OpCode::constant) return false;
   if (node.op == OpCode::iota || node.op == OpCode::broadcast_to) return false;
+  if (node.op == OpCode::late_size) return false;  // later sizes name it
   for (ValueId input : node.inputs)
     if (!constant[input] || bytes_of(graph.type(input)) > largest_operand) return false;
   for (const auto& [name, attribute] : node.attributes) {

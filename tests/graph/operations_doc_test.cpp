@@ -45,6 +45,15 @@ const char* plain_head = R"(
 |---|---|---|---|---|
 )";
 
+const char* kernel_head = R"(
+## Order, prefixes, placing
+
+Each is a kernel of its own, or several; operands and results are stored.
+
+| operation | operands | meaning | ONNX | since |
+|---|---|---|---|---|
+)";
+
 const char* name_of(TypeRule rule) {
   switch (rule) {
     case TypeRule::number:
@@ -85,16 +94,19 @@ std::string operations_doc() {
   std::string reductions =
       std::string("\n## Reductions\n\nAttributes: axes (none: all of them), keepdims.\n") +
       plain_head;
+  std::string kernels = kernel_head;
   for (const OpInfo& op : op_table()) {
     std::string tail = fmt::format("{} | {} | {} |\n", cell(op.doc), op.onnx, op.since);
     if (op.group == OpGroup::elementwise)
       elementwise +=
           fmt::format("| {} | {} | `{}` | {}", op.name, name_of(op.rule), cell(op.formula), tail);
     else
-      (op.group == OpGroup::structural ? structural : reductions) +=
+      (op.group == OpGroup::structural  ? structural
+       : op.group == OpGroup::reduction ? reductions
+                                        : kernels) +=
           fmt::format("| {} | {} | {}", op.name, operands(op), tail);
   }
-  return head + elementwise + structural + reductions;
+  return head + elementwise + structural + reductions + kernels;
 }
 
 TEST(OperationsDoc, is_the_table) {
