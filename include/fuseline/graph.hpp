@@ -65,6 +65,7 @@ struct Node {
   std::vector<ValueId> inputs;
   Attributes attributes;
   ValueId output = 0;
+  std::string origin;  // the model's node that it comes from, by name; empty without one
 };
 
 struct NamedValue {
@@ -104,6 +105,14 @@ class Graph {
   // Any operation of the table; types and shapes are checked and inferred.
   Value apply(OpCode op, const std::vector<Value>& inputs, Attributes attributes = {});
 
+  // Nodes added from now on come from this node of a model. A name for people and options: it is
+  // part of neither the meaning nor the text.
+  void set_origin(std::string name) { origin_ = std::move(name); }
+  const std::string& origin() const { return origin_; }
+  void set_origin_of(ValueId value, std::string name) {
+    nodes_[producer_[value]].origin = std::move(name);
+  }
+
   const std::vector<Node>& nodes() const { return nodes_; }  // operands come first
   const Node& node_of(ValueId value) const { return nodes_[producer_[value]]; }
   const ValueType& type(ValueId value) const { return types_[value]; }
@@ -122,9 +131,10 @@ class Graph {
  private:
   std::vector<Node> nodes_;
   std::vector<NodeId> producer_;  // by value
-  std::deque<ValueType> types_;  // by value; references outlive later additions
+  std::deque<ValueType> types_;   // by value; references outlive later additions
   std::vector<NamedValue> inputs_;
   std::vector<NamedValue> outputs_;
+  std::string origin_;
 };
 
 // Throws Error naming the node and the rule when the graph breaks one (operands before users,

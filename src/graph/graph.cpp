@@ -149,7 +149,7 @@ Value Graph::apply(OpCode op, const std::vector<Value>& inputs, Attributes attri
   if (given < row.least_operands || given > row.most_operands)
     fail("{}: {} operands given, it takes {}{}", row.name, given, row.least_operands,
          row.most_operands > row.least_operands ? " or more" : "");
-  Node node{op, {}, std::move(attributes), static_cast<ValueId>(types_.size())};
+  Node node{op, {}, std::move(attributes), static_cast<ValueId>(types_.size()), origin_};
   std::vector<ValueType> types;
   for (const Value& input : inputs) {
     if (&input.graph() != this) fail("{}: an operand belongs to another graph", row.name);

@@ -31,6 +31,27 @@ std::string node_name(const NodeProto& node) {
   return fmt::format("{} ({}{})", name, domain, node.op_type);
 }
 
+namespace {
+
+// What is added while this lives comes from the node; from both where one is inside the other.
+class Origin {
+ public:
+  Origin(Graph& graph, const NodeProto& node) : graph_(graph), outer_(graph.origin()) {
+    std::string name(node.name);
+    if (name.empty() && !node.outputs.empty()) name = node.outputs[0];
+    graph.set_origin(outer_.empty() ? name : outer_ + "/" + name);
+  }
+  ~Origin() { graph_.set_origin(outer_); }
+  Origin(const Origin&) = delete;
+  Origin& operator=(const Origin&) = delete;
+
+ private:
+  Graph& graph_;
+  std::string outer_;
+};
+
+}  // namespace
+
 const Operand* Importer::Scope::find(std::string_view name) const {
   for (const Scope* scope = this; scope; scope = scope->outer)
     if (auto found = scope->values.find(name); found != scope->values.end()) return &found->second;
@@ -91,6 +112,7 @@ void Importer::read_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
 }
 
 void Importer::read_node(const NodeProto& node, Scope& scope) {
+  Origin origin(graph_, node);
   try {
     if (const FunctionProto* function = find_function(model_, node))
       call(*function, node, scope);

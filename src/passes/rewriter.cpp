@@ -10,6 +10,14 @@ ValueId Rewriter::operator[](ValueId old) const {
   return *new_value_[old];
 }
 
+void Rewriter::replace(ValueId old, ValueId with) {
+  new_value_[old] = with;
+  for (; with_origin_ < to_.nodes().size(); ++with_origin_) {
+    const Node& node = to_.nodes()[with_origin_];
+    if (node.origin.empty()) to_.set_origin_of(node.output, from_.node_of(old).origin);
+  }
+}
+
 void Rewriter::copy(const Node& node) {
   if (node.op == OpCode::input) {
     const ValueType& type = from_.type(node.output);

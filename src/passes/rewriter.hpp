@@ -16,7 +16,8 @@ class Rewriter {
   ValueId operator[](ValueId old) const;
   // The node with its operands replaced. Tensors are shared, not copied.
   void copy(const Node& node);
-  void replace(ValueId old, ValueId with) { new_value_[old] = with; }
+  // Nodes that were added for `with`, and have no origin yet, take that of `old`.
+  void replace(ValueId old, ValueId with);
   Graph& graph() { return to_; }
   // Adds the outputs and gives the graph away.
   Graph finish();
@@ -25,6 +26,7 @@ class Rewriter {
   const Graph& from_;
   Graph to_;
   std::vector<std::optional<ValueId>> new_value_;
+  std::size_t with_origin_ = 0;  // nodes of the new graph that have theirs
 };
 
 }  // namespace fuseline
