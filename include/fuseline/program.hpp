@@ -27,6 +27,7 @@ enum class Record {
 struct CompileOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda", "cuda:N"
   bool fusion = true;           // false: one kernel an operation, for comparison
+  bool library = true;          // false: contractions are generated too, none is a library call
   bool parity = false;          // f16 and bf16 rounded at every value, as evaluate does
   Record record = Record::automatic;
   bool deterministic = false;                // nothing is chosen by measurement
