@@ -99,7 +99,8 @@ class Program {
   // (pinned for CUDA). Making one is slow: keep it for many runs.
   Tensor allocate(DType dtype, const Shape& shape) const;
 
-  // Shapes of the outputs for these inputs, in the graph's order.
+  // Shapes of the outputs for these inputs, in the graph's order. Error where one is known only
+  // after a run (late sizes).
   std::vector<Shape> output_shapes(const TensorMap& inputs) const;
   // The kernels for dense inputs of ordinary size. Compiles what is not compiled yet.
   std::vector<KernelReport> report() const;

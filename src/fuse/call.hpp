@@ -1,4 +1,5 @@
-// Call: a contraction that a library of the device computes, with what it does in passing.
+// Call: an operation with stored operands and a stored result: a contraction that a library of the
+// device computes, with what it does in passing, or one that has kernels of its own.
 #pragma once
 
 #include <string>
@@ -11,15 +12,15 @@ namespace fuseline {
 
 // What a call makes of its sums before it stores them.
 struct Epilogue {
-  bool bias = false;       // one number a channel (conv) or a column (matmul)
+  bool bias = false;  // one number a channel (conv) or a column (matmul)
   bool leaky_relu = false;
-  double slope = 0;        // of negative numbers; 0 is relu
+  double slope = 0;  // of negative numbers; 0 is relu
 };
 
 struct Call {
-  ValueId operation = 0;          // the contraction
+  ValueId operation = 0;          // the contraction, or of the kernel group
   ValueId output = 0;             // what is stored: its result, or what the epilogue made of it
-  std::vector<ValueId> operands;  // stored values or leaves: the contraction's, then the bias
+  std::vector<ValueId> operands;  // stored values or leaves: the operation's, then the bias
   Epilogue epilogue;
   std::vector<ValueId> operations;   // the graph values that are computed inside
   std::vector<std::string> reasons;  // why its borders are where they are
@@ -29,8 +30,8 @@ struct Call {
 using Work = std::variant<Region, Call>;
 
 struct PartitionOptions {
-  bool fuse = true;     // false: one kernel an operation, the unfused schedule
-  bool parity = false;  // round f16 and bf16 at every value, not only where they are stored
+  bool fuse = true;          // false: one kernel an operation, the unfused schedule
+  bool parity = false;       // round f16 and bf16 at every value, not only where they are stored
   int max_operations = 512;  // an expression above this is stored and read back
   std::vector<DType> call_types = {};  // contractions of these types are calls
 };

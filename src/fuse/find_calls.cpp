@@ -21,6 +21,8 @@ class CallFinder {
   }
 
   std::optional<Call> find(const Node& n) const {
+    if (info(n.op).group == OpGroup::kernel)
+      return Call{n.output, n.output, n.inputs, {}, {n.output}, {}};
     if (!is_callable(n)) return std::nullopt;
     Call call{n.output, n.output, n.inputs, {}, {n.output}, {}};
     // Parity rounds after the sum, fusion off stores it.
@@ -112,7 +114,6 @@ class CallFinder {
 std::map<ValueId, Call> find_calls(const Graph& graph, const PartitionOptions& options,
                                    const std::vector<std::vector<ValueId>>& consumers) {
   std::map<ValueId, Call> calls;
-  if (options.call_types.empty()) return calls;
   CallFinder finder(graph, options, consumers);
   for (const Node& n : graph.nodes())
     if (auto call = finder.find(n)) calls.emplace(call->output, std::move(*call));

@@ -1,4 +1,4 @@
-// Which contractions become library calls, and what each computes in passing.
+// Which operations become calls, and what each computes in passing.
 #pragma once
 
 #include <map>

@@ -75,11 +75,15 @@ class Partitioner {
     Space space;
     std::vector<ValueId> points, reductions, results;
     std::set<std::size_t> before;  // groups that must run first
-    bool call = false;             // a library's; nothing joins it
+    bool call = false;             // nothing joins it
   };
 
   const Node& node(ValueId value) const { return graph_.node_of(value); }
   OpGroup kind(ValueId value) const { return info(node(value).op).group; }
+  // Lies in memory before the first kernel runs.
+  bool is_memory(ValueId value) const {
+    return node(value).op == OpCode::input || node(value).op == OpCode::constant;
+  }
   bool is_reduction(ValueId value) const { return kind(value) == OpGroup::reduction; }
 
   // What no output needs is left out.
@@ -101,11 +105,13 @@ class Partitioner {
   void add_call_roots() {
     for (const auto& [output, call] : calls_) {
       if (!live_[output]) continue;
-      add_root(output, "a library call computes it");
+      bool own = kind(call.operation) == OpGroup::kernel;
+      add_root(output, own ? "it has kernels of its own" : "a library call computes it");
       for (ValueId inner : call.operations)
         if (inner != output) absorbed_.insert(inner);
       for (ValueId operand : call.operands)
-        if (!is_leaf(node(operand).op)) add_root(operand, "a library call reads it");
+        if (!is_memory(operand))
+          add_root(operand, own ? "kernels of their own read it" : "a library call reads it");
     }
   }
 
@@ -182,7 +188,7 @@ class Partitioner {
       ValueId v = todo.back();
       todo.pop_back();
       if (!seen.insert(v).second) continue;
-      if (is_root(v) && !is_leaf(node(v).op))
+      if (is_root(v) && !is_memory(v))
         found.insert(v);
       else
         todo.insert(todo.end(), node(v).inputs.begin(), node(v).inputs.end());

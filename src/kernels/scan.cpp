@@ -1,5 +1,5 @@
-// Prefixes: totals of chunks, their prefixes, then every chunk from where it starts. Rows that are
-// short or many take the last step alone.
+// Prefixes: totals of chunks, their prefixes, then every chunk from where it starts. Short rows
+// take the last step alone. Chunks depend on the row's length only, and so do the roundings.
 #include <algorithm>
 #include <cmath>
 
@@ -38,8 +38,6 @@ void choose_chunks(Scan& s) {
   std::int64_t n = s.extent(), chunk = cpu_chunk;
   if (is_gpu(s.target))
     chunk = std::max(least_chunk, static_cast<std::int64_t>(std::sqrt(static_cast<double>(n))));
-  bool many_rows = s.rows() >= std::int64_t{4} * s.target.processors;
-  if (many_rows && !is_gpu(s.target)) chunk = n;
   s.chunk = std::min(chunk, n);
   s.chunks = ceil_of(n, s.chunk);
 }

@@ -49,7 +49,6 @@ Schedule make_schedule(const Request& request, const Target& target) {
     case OpCode::suppress:
       return suppress_schedule(request, target);
     case OpCode::bit_cast:
-    case OpCode::late_size:
       return copy_schedule(request, target);
     default:
       fail_internal("an operation without kernels of its own");

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fuse/loop_ir.hpp"
-#include "fuse/target.hpp"
 #include "fuseline/graph.hpp"
+#include "graph/target.hpp"
 
 namespace fuseline::kernels {
 

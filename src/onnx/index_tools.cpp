@@ -53,84 +53,36 @@ Value gather_elements(const Value& x, const Value& indices, std::size_t axis) {
   return take(x, positions_along(indices, x.dims(), axis));
 }
 
-namespace {
-
-Value scatter_last(const Value& data, const Value& hit, const Value& updates) {
-  Graph& graph = data.graph();
-  Value which = iota(graph, {Dim(1), updates.dims()[0]}, 1, DType::i64);
-  Value last = reduce_max(where(hit, which, -1), {1});
-  Value picked = gather(updates, maximum(last, 0), 0);
-  return where(last >= 0, picked, data);
+Value scatter_rows(const Value& data, const Value& places, const Value& updates,
+                   const std::string& reduction) {
+  if (reduction == "none") return fuseline::scatter(data, places, updates);
+  if (is_bool(data.dtype())) {
+    std::string name = reduction == "add" ? "max" : reduction == "mul" ? "min" : reduction;
+    return cast(scatter_rows(cast(data, DType::u8), places, cast(updates, DType::u8), name),
+                DType::bool_);
+  }
+  Combine combine = reduction == "add"   ? Combine::add
+                    : reduction == "mul" ? Combine::mul
+                    : reduction == "min" ? Combine::min
+                                         : Combine::max;
+  return fuseline::scatter(data, places, updates, combine);
 }
-
-}  // namespace
 
 Value scatter(const Value& data, const Value& linear, const Value& updates,
               const std::string& reduction) {
-  Graph& graph = data.graph();
-  if (is_bool(data.dtype()))
-    return cast(scatter(cast(data, DType::u8), linear, cast(updates, DType::u8),
-                        reduction == "add"   ? "max"
-                        : reduction == "mul" ? "min"
-                                             : reduction),
-                DType::bool_);
-  if (product(updates.dims()) == Dim(0)) return data;
-  Value place = iota(graph, {product(data.dims()), Dim(1)}, 0, DType::i64);
-  Value hit = place == reshape(flat(linear), {Dim(1), product(linear.dims())});
-  Value old = flat(data), added = flat(updates);
-  Value row = reshape(added, {Dim(1), product(updates.dims())});
-  auto result = [&]() -> Value {
-    if (reduction == "none") return scatter_last(old, hit, added);
-    if (reduction == "add") return old + reduce_sum(where(hit, row, 0), {1});
-    if (reduction == "mul") return old * reduce_prod(where(hit, row, 1), {1});
-    // Where nothing hits, the old element stands in for the updates.
-    Value column = reshape(old, {product(data.dims()), Dim(1)});
-    if (reduction == "min") return minimum(old, reduce_min(where(hit, row, column), {1}));
-    if (reduction == "max") return maximum(old, reduce_max(where(hit, row, column), {1}));
-    fail("reduction \"{}\"; use none, add, mul, min or max", reduction);
-  }();
-  return reshape(result, data.dims());
+  Value rows = reshape(data, {product(data.dims()), 1});
+  Value added = reshape(updates, {product(updates.dims()), 1});
+  return reshape(scatter_rows(rows, flat(linear), added, reduction), data.dims());
 }
 
 Value prefix(const Value& x, std::size_t axis, bool product_of, bool exclusive, bool reverse) {
-  Graph& graph = x.graph();
-  const Dims dims = x.dims();
-  auto at = static_cast<std::int64_t>(axis);
-  // [..., out, in, ...]
-  Value terms = unsqueeze(x, {at});
-  Dims square(dims.size() + 1, Dim(1));
-  square[axis] = dims[axis];
-  square[axis + 1] = dims[axis];
-  Value to = iota(graph, square, static_cast<int>(axis), DType::i64);
-  Value from = iota(graph, square, static_cast<int>(axis) + 1, DType::i64);
-  Value counts =
-      reverse ? (exclusive ? from > to : from >= to) : (exclusive ? from < to : from <= to);
-  if (product_of) return reduce_prod(where(counts, terms, 1), {at + 1});
-  return reduce_sum(where(counts, terms, 0), {at + 1});
+  return fuseline::scan(x, static_cast<int>(axis),
+                        {product_of ? Combine::mul : Combine::add, exclusive, reverse});
 }
 
 Ordered top(const Value& x, std::size_t axis, const Dim& count, bool largest) {
-  Graph& graph = x.graph();
-  const Dims dims = x.dims();
-  auto at = static_cast<std::int64_t>(axis);
-  // How many elements come before each one: [..., own, other, ...].
-  Value own = unsqueeze(x, {at + 1}), other = unsqueeze(x, {at});
-  Dims square(dims.size() + 1, Dim(1));
-  square[axis] = dims[axis];
-  square[axis + 1] = dims[axis];
-  Value own_place = iota(graph, square, static_cast<int>(axis), DType::i64);
-  Value other_place = iota(graph, square, static_cast<int>(axis) + 1, DType::i64);
-  Value better = largest ? other > own : other < own;
-  Value before = better | ((other == own) & (other_place < own_place));
-  Value rank = reduce_sum(cast(before, DType::i64), {at + 1});
-  // The element of each rank: [..., rank, element, ...].
-  square[axis] = count;
-  Value wanted = iota(graph, square, static_cast<int>(axis), DType::i64);
-  square[axis] = 1;
-  square[axis + 1] = dims[axis];
-  Value element = iota(graph, square, static_cast<int>(axis) + 1, DType::i64);
-  Value hit = unsqueeze(rank, {at}) == wanted;
-  Value indices = reduce_sum(where(hit, element, 0), {at + 1});
+  Value order = sort_indices(x, static_cast<int>(axis), largest);
+  Value indices = part(order, axis, 0, count);
   return {gather_elements(x, indices, axis), indices};
 }
 

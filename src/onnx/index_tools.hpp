@@ -23,8 +23,11 @@ Value take(const Value& x, const Value& linear);
 // whose other coordinates are the element's own.
 Value positions_along(const Value& indices, const Dims& x, std::size_t axis);
 Value gather_elements(const Value& x, const Value& indices, std::size_t axis);
-// data with `updates` put at row-major positions `linear`: none (the last of equal positions wins),
-// add, mul, min or max. Every element looks at every update.
+// Rows of `updates` [M,R] put into data [N,R]: none (the last of equal places wins), add, mul, min
+// or max.
+Value scatter_rows(const Value& data, const Value& places, const Value& updates,
+                   const std::string& reduction);
+// The same for single elements at row-major positions `linear`, any shape.
 Value scatter(const Value& data, const Value& linear, const Value& updates,
               const std::string& reduction);
 // Sums or products of the elements up to each one along an axis.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/fail.hpp"
+#include "fuseline/ops.hpp"
 #include "graph/op_table.hpp"
 #include "graph/scalar.hpp"
 
@@ -145,6 +146,28 @@ std::optional<Dim> arithmetic(OpCode op, const Dim& a, const Dim& b) {
 }  // namespace
 
 std::optional<Dims> Known::symbolic(Value value) {
+  if (auto sizes = symbolic_node(value)) return sizes;
+  return read_while_running(value);
+}
+
+// A Program reads these numbers on the host before it goes on.
+std::optional<Dims> Known::read_while_running(Value value) {
+  constexpr std::int64_t most = 16;
+  const Dims shape = value.dims();
+  bool fits = is_integer(value.dtype()) && shape.size() <= 1 && is_constant(shape) &&
+              product(shape).constant() <= most;
+  if (!fits || graph_.node_of(value.id()).op == OpCode::input || compute(value, true))
+    return std::nullopt;
+  if (auto known = late_.find(value.id()); known != late_.end()) return known->second;
+  std::int64_t count = product(shape).constant();
+  Value list = reshape(cast(value, DType::i64), {count});
+  Dims sizes;
+  for (std::int64_t i = 0; i < count; ++i)
+    sizes.push_back(late_size(pick(list, 0, i), fmt::format("n{}", graph_.nodes().size())));
+  return late_[value.id()] = sizes;
+}
+
+std::optional<Dims> Known::symbolic_node(Value value) {
   const Node node = graph_.node_of(value.id());
   const Dims shape = value.dims();
   if (is_float(value.dtype()) || !is_constant(shape)) return std::nullopt;

@@ -22,11 +22,14 @@ class Known {
 
   // The value where it depends on no input.
   std::optional<Tensor> constant(Value value);
+  // Whether tensor() gives a value.
+  bool knows(Value value) { return constant(value) || compute(value, true); }
   // The value, also where inputs with given values decide it. Error otherwise.
   Tensor tensor(Value value);
   std::vector<std::int64_t> integers(Value value);
   std::vector<double> numbers(Value value);
-  // Elements of an integer list as sizes, row-major.
+  // Elements of an integer list as sizes, row-major. What is computed from data becomes late
+  // sizes.
   Dims dims(Value value);
 
   const std::set<std::string>& decided() const { return decided_; }
@@ -36,6 +39,8 @@ class Known {
   std::optional<Tensor> compute_node(Value value, bool use_inputs);
   std::optional<Tensor> of_input(const Node& node);
   std::optional<Dims> symbolic(Value value);
+  std::optional<Dims> symbolic_node(Value value);
+  std::optional<Dims> read_while_running(Value value);
   std::optional<Dims> symbolic_elementwise(const Node& node, const Dims& shape);
   std::optional<Dims> symbolic_map(const Node& node);
 
@@ -43,6 +48,7 @@ class Known {
   const NamedTensors& values_;
   std::set<std::string> decided_;
   std::unordered_map<ValueId, std::optional<Tensor>> memo_[2];  // without and with inputs
+  std::unordered_map<ValueId, Dims> late_;
 };
 
 }  // namespace fuseline::onnx

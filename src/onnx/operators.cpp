@@ -12,9 +12,9 @@ using Rows = std::unordered_map<std::string_view, std::vector<OperatorRow>>;
 Rows all_rows() {
   Rows rows;
   for (auto family : {elementwise_operators, activation_operators, type_operators, shape_operators,
-                      index_operators, reduce_operators, normalization_operators, linear_operators,
-                      pool_operators, attention_operators, recurrent_operators, resize_operators,
-                      sample_operators, signal_operators, control_operators})
+                      index_operators, late_operators, reduce_operators, normalization_operators,
+                      linear_operators, pool_operators, attention_operators, recurrent_operators,
+                      resize_operators, sample_operators, signal_operators, text_operators, control_operators})
     for (const OperatorRow& row : family()) rows[row.name].push_back(row);
   return rows;
 }

@@ -26,6 +26,7 @@ std::span<const OperatorRow> activation_operators();
 std::span<const OperatorRow> type_operators();
 std::span<const OperatorRow> shape_operators();
 std::span<const OperatorRow> index_operators();
+std::span<const OperatorRow> late_operators();
 std::span<const OperatorRow> reduce_operators();
 std::span<const OperatorRow> normalization_operators();
 std::span<const OperatorRow> linear_operators();
@@ -35,6 +36,7 @@ std::span<const OperatorRow> recurrent_operators();
 std::span<const OperatorRow> resize_operators();
 std::span<const OperatorRow> sample_operators();
 std::span<const OperatorRow> signal_operators();
+std::span<const OperatorRow> text_operators();
 std::span<const OperatorRow> control_operators();
 
 }  // namespace fuseline::onnx

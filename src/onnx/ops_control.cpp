@@ -47,8 +47,24 @@ void dropout(Context& c) {
   c.out(1, broadcast_to(c.graph.constant(mask, std::int64_t{1}), c.in(0).dims()));
 }
 
-// The condition follows from constants, sizes or a given input; one branch is read.
+// Both branches are computed, and one is taken.
+void either_branch(Context& c) {
+  Value condition = reshape(c.in(0), {});
+  std::vector<Operand> yes = c.run_graph(c.graph_attribute("then_branch"), {});
+  std::vector<Operand> no = c.run_graph(c.graph_attribute("else_branch"), {});
+  if (yes.size() != no.size()) fail("branches with {} and {} results", yes.size(), no.size());
+  for (std::size_t i = 0; i < yes.size(); ++i) {
+    const Value &a = yes[i].value, &b = no[i].value;
+    if (yes[i].type != no[i].type || a.dims() != b.dims())
+      fail("the condition is computed from data, and result {} would be {}{} or {}{}", i,
+           name_of(a.dtype()), to_string(a.dims()), name_of(b.dtype()), to_string(b.dims()));
+    c.out(i, where(condition, a, b), yes[i].type);
+  }
+}
+
+// Where the condition follows from constants, sizes or a given input, one branch is read.
 void if_op(Context& c) {
+  if (!c.known.knows(c.in(0))) return either_branch(c);
   bool holds = c.integers(0).at(0) != 0;
   std::vector<Operand> results =
       c.run_graph(c.graph_attribute(holds ? "then_branch" : "else_branch"), {});
@@ -138,9 +154,60 @@ void scan_op(Context& c) {
   }
 }
 
+// Opset 8: a batch axis in front of everything, each batch entry walked along axis 1.
+void batch_scan_op(Context& c) {
+  if (c.has(0)) fail("sequence lengths are not supported");
+  const GraphProto& body = c.graph_attribute("body");
+  std::int64_t walked = c.integer("num_scan_inputs");
+  if (walked < 1 || static_cast<std::size_t>(walked) >= c.count())
+    fail("attribute num_scan_inputs: {} of {} operands", walked, c.count());
+  std::size_t states = c.count() - 1 - static_cast<std::size_t>(walked);
+  std::vector<std::int64_t> back = c.integer_list("directions");
+  const Dims dims = c.in(states + 1).dims();
+  bool known = dims.size() >= 2 && dims[0].is_constant() && dims[1].is_constant() &&
+               dims[0].constant() >= 1 && dims[1].constant() >= 1;
+  if (!known || dims[0].constant() * dims[1].constant() > most_steps)
+    fail("a walk over {}; known numbers of entries and steps are needed, together up to {}",
+         to_string(dims), most_steps);
+  std::vector<Series> batches(body.outputs.size());
+  for (std::int64_t entry_at = 0; entry_at < dims[0].constant(); ++entry_at) {
+    std::vector<Operand> carried;
+    for (std::size_t i = 1; i <= states; ++i)
+      carried.push_back({pick(c.in(i), 0, entry_at), c.type(i)});
+    std::vector<Series> series(body.outputs.size() - std::min(body.outputs.size(), states));
+    for (std::int64_t step = 0; step < dims[1].constant(); ++step) {
+      std::vector<Operand> inputs = carried;
+      for (std::size_t i = states + 1; i < c.count(); ++i)
+        inputs.push_back(
+            {step_of(pick(c.in(i), 0, entry_at), 0, step, entry(back, i - states - 1) != 0),
+             c.type(i)});
+      std::vector<Operand> results = c.run_graph(body, inputs);
+      for (std::size_t i = 0; i < states; ++i) carried[i] = results[i];
+      for (std::size_t i = 0; i < series.size(); ++i) series[i].add(results[states + i], 0);
+    }
+    for (std::size_t i = 0; i < states; ++i) batches[i].add(carried[i], 0);
+    for (std::size_t i = 0; i < series.size(); ++i)
+      batches[states + i].add({concat_many(series[i].steps, 0), series[i].type}, 0);
+  }
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    c.out(i, concat_many(batches[i].steps, 0), batches[i].type);
+}
+
+// ---- optionals: an operand that is left out is an empty one
+
+void has_element(Context& c) { c.out(c.graph.constant(DType::bool_, std::int64_t{c.has(0)})); }
+
+void get_element(Context& c) { c.out_like(c.in(0)); }
+
 constexpr OperatorRow rows[] = {
-    {"Constant", 1, constant_op}, {"Dropout", 7, dropout}, {"If", 1, if_op},
-    {"Loop", 1, loop_op},         {"Scan", 9, scan_op},
+    {"Constant", 1, constant_op},
+    {"Dropout", 7, dropout},
+    {"If", 1, if_op},
+    {"Loop", 1, loop_op},
+    {"Scan", 8, batch_scan_op},
+    {"Scan", 9, scan_op},
+    {"OptionalHasElement", 15, has_element},
+    {"OptionalGetElement", 15, get_element},
 };
 
 }  // namespace

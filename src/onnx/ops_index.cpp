@@ -67,11 +67,13 @@ void scatter_elements(Context& c) {
 void scatter_nd(Context& c) {
   Value x = c.in(0), indices = c.in(1);
   std::size_t picked = tuple_length(indices, x.dims(), 0);
+  Value places = flat(tuple_positions(indices, x.dims(), 0));
   Dim inner = product(x.dims(), picked, x.dims().size());
-  Value first = flat(tuple_positions(indices, x.dims(), 0)) * size_value(c.graph, inner);
-  Value linear = unsqueeze(first, {1}) + iota(c.graph, {Dim(1), inner}, 1, DType::i64);
-  c.out_like(scatter(x, linear, c.in(2),
-                     c.choice("reduction", "none", {"none", "add", "mul", "min", "max"})));
+  Value data = reshape(x, {product(x.dims(), 0, picked), inner});
+  Value updates = reshape(c.in(2), {places.dims()[0], inner});
+  Value placed = scatter_rows(data, places, updates,
+                              c.choice("reduction", "none", {"none", "add", "mul", "min", "max"}));
+  c.out_like(reshape(placed, x.dims()));
 }
 
 // A cache that `update` is written into from a position of each sequence on.
@@ -156,18 +158,6 @@ void reverse_sequence(Context& c) {
   c.out_like(gather_elements(x, from, time));
 }
 
-// The mask is a shape operand: it says how many elements there are.
-void compress(Context& c) {
-  std::vector<std::int64_t> mask = c.integers(1), kept;
-  for (std::size_t i = 0; i < mask.size(); ++i)
-    if (mask[i]) kept.push_back(static_cast<std::int64_t>(i));
-  Value picks = integer_constant(c.graph, kept, {static_cast<std::int64_t>(kept.size())});
-  bool whole = !c.has_attribute("axis");
-  Value x = whole ? flat(c.in(0)) : c.in(0);
-  std::size_t axis = whole ? 0 : absolute_axis(c.integer("axis"), x.dims().size());
-  c.out_like(gather(x, picks, static_cast<int>(axis)));
-}
-
 constexpr OperatorRow rows[] = {
     {"Gather", 1, gather_op},
     {"GatherElements", 11, gather_elements_op},
@@ -182,7 +172,6 @@ constexpr OperatorRow rows[] = {
     {"Trilu", 14, trilu},
     {"OneHot", 9, one_hot},
     {"ReverseSequence", 10, reverse_sequence},
-    {"Compress", 9, compress},
 };
 
 }  // namespace

@@ -135,7 +135,40 @@ void stft(Context& c) {
   c.out(joined(transform({frames(parts.real), frames(parts.imaginary)}, results, false)));
 }
 
+// Triangles over the bins of a spectrum, evenly spaced on the mel scale.
+void mel_weight_matrix(Context& c) {
+  auto whole = [&](std::size_t i) { return c.integers(i).at(0); };
+  auto mel = [&](std::size_t i) {
+    return 2595 * std::log10(1 + c.known.numbers(c.in(i)).at(0) / 700);
+  };
+  std::int64_t bands = whole(0), length = whole(1), rate = whole(2), bins = length / 2 + 1;
+  if (bands < 0 || length < 0 || rate < 1)
+    fail("{} bands, length {}, rate {}", bands, length, rate);
+  double low = mel(3), step = (mel(4) - low) / static_cast<double>(bands + 2);
+  auto bin = [&](std::int64_t i) {
+    double hertz = 700 * (std::pow(10.0, (low + static_cast<double>(i) * step) / 2595) - 1);
+    double at = std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(at), 0, bins - 1);
+  };
+  Tensor weights = Tensor::allocate(DType::f64, {bins, bands});
+  std::fill_n(weights.as<double>(), weights.size(), 0.0);
+  for (std::int64_t i = 0; i < bands; ++i) {
+    std::int64_t left = bin(i), center = bin(i + 1), right = bin(i + 2);
+    for (std::int64_t j = left; j < right || j == center; ++j) {
+      std::int64_t above = j - left, below = right - j;
+      double weight = j < center ? static_cast<double>(above) / static_cast<double>(center - left)
+                      : j == center
+                          ? 1.0
+                          : static_cast<double>(below) / static_cast<double>(right - center);
+      weights.as<double>()[j * bands + i] = weight;
+    }
+  }
+  int type = static_cast<int>(c.integer("output_datatype", float32));
+  c.out(cast(c.graph.constant(weights), held_as(type)));
+}
+
 constexpr OperatorRow rows[] = {
+    {"MelWeightMatrix", 17, mel_weight_matrix},
     {"HannWindow", 17, hann_window},
     {"HammingWindow", 17, hamming_window},
     {"BlackmanWindow", 17, blackman_window},

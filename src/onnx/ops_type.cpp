@@ -97,7 +97,13 @@ void dynamic_quantize_linear(Context& c) {
   c.out(2, zero);
 }
 
+void bit_cast_op(Context& c) {
+  auto type = static_cast<int>(c.integer("to"));
+  c.out(0, bit_cast(c.in(0), held_as(type)), type);
+}
+
 constexpr OperatorRow rows[] = {
+    {"BitCast", 26, bit_cast_op},
     {"Cast", 1, cast_op},
     {"CastLike", 1, cast_like},
     {"QuantizeLinear", 1, quantize_linear},

@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "graph/check_sizes.hpp"
+#include "graph/op_table.hpp"
 #include "program/memory_plan.hpp"
 #include "program/program_impl.hpp"
 #include "program/tune.hpp"
@@ -40,7 +41,10 @@ class InstanceMaker {
       instance_->output_shapes.push_back(
           shape_of(program_.graph.type(output.value).dims, instance_->sizes));
     for (const Task& task : program_.tasks) {
-      if (task.call)
+      if (task.call &&
+          info(program_.graph.node_of(task.call->operation).op).group == OpGroup::kernel)
+        add_built(*task.call);
+      else if (task.call)
         add_call(task);
       else
         add_kernel(*task.kernels);
@@ -260,7 +264,8 @@ class InstanceMaker {
           place = place_of(region.results[index].value, at, step.places.size(), false);
           break;
         case Kind::ticket:
-          place = {Place::Kind::ticket, at, 0, static_cast<std::int64_t>(size_of(argument.dtype))};
+          place = {Place::Kind::ticket, tickets_++, 0,
+                   static_cast<std::int64_t>(size_of(argument.dtype))};
           break;
         case Kind::partial:
         case Kind::partial_index: {
@@ -322,6 +327,45 @@ class InstanceMaker {
     instance_->steps[at].places.emplace_back();
   }
 
+  // The kernels of one operation, one after the other.
+  void add_built(const Call& call) {
+    const Node& n = program_.graph.node_of(call.operation);
+    kernels::Request request{n.op, n.attributes, {}, built_operand(call.output)};
+    for (ValueId value : call.operands) request.operands.push_back(built_operand(value));
+    kernels::Schedule schedule = kernels::make_schedule(request, program_.device.target());
+    auto first = static_cast<int>(instance_->steps.size());
+    int last = first + static_cast<int>(schedule.launches.size()) - 1;
+    std::size_t scratch = needs_.size();
+    for (std::int64_t bytes : schedule.scratch_bytes) needs_.push_back({{bytes, first, last}, {}});
+    for (kernels::Launch& launch : schedule.launches) {
+      Step step;
+      step.kernel = program_.built.get(*launch.kernel);
+      step.blocks = launch.blocks;
+      step.shape.threads = launch.kernel->threads;
+      step.params = std::move(launch.params);
+      std::size_t at = instance_->steps.size();
+      instance_->steps.push_back(std::move(step));
+      for (kernels::Argument argument : launch.arguments)
+        instance_->steps[at].places.push_back(
+            built_place(call, argument, at, instance_->steps[at].places.size(), scratch));
+    }
+  }
+
+  kernels::Operand built_operand(ValueId value) const {
+    CallOperand operand = operand_of(value);
+    return {operand.dtype, operand.shape, operand.strides};
+  }
+
+  Place built_place(const Call& call, kernels::Argument from, std::size_t step,
+                    std::size_t argument, std::size_t scratch) {
+    using Kind = kernels::Argument::Kind;
+    if (from.kind == Kind::operand)
+      return place_of(call.operands[from.index], step, argument, true);
+    if (from.kind == Kind::result) return place_of(call.output, step, argument, false);
+    needs_[scratch + from.index].users.emplace_back(step, argument);
+    return {};
+  }
+
   Place place_of(ValueId value, std::size_t step, std::size_t argument, bool reads) {
     const auto& inputs = program_.graph.inputs();
     const auto& outputs = program_.graph.outputs();
@@ -370,6 +414,7 @@ class InstanceMaker {
   std::shared_ptr<Instance> instance_;
   std::vector<Need> needs_;
   std::map<ValueId, std::size_t> stored_;
+  std::size_t tickets_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/env.hpp"
 #include "base/fail.hpp"
+#include "graph/check_sizes.hpp"
 #include "program/program_impl.hpp"
 
 namespace fuseline {
@@ -251,7 +252,19 @@ void Lane::Impl::guarded(Work&& work) {
   }
 }
 
+std::vector<Tensor> Lane::Impl::run_segments(const TensorMap& inputs, const TensorMap& given) {
+  if (!segments_) segments_ = std::make_unique<SegmentLanes>(program->segments, program->device);
+  bind_sizes(program->graph, inputs);  // what is wrong is said in the graph's own words
+  segments_->set_observer(observer);
+  return segments_->run(inputs, given, program->graph.outputs());
+}
+
 void Lane::Impl::run(const TensorMap& inputs, const TensorMap& outputs) {
+  if (!program->segments.empty()) {
+    for (const NamedValue& output : program->graph.outputs()) named(outputs, output.name, "output");
+    run_segments(inputs, outputs);
+    return;
+  }
   guarded([&] {
     submit(inputs, outputs);
     queue_->wait();
@@ -261,6 +274,8 @@ void Lane::Impl::run(const TensorMap& inputs, const TensorMap& outputs) {
 void Lane::Impl::enqueue(const TensorMap& inputs, const TensorMap& outputs, void* stream) {
   if (program->device.id().kind != DeviceKind::cuda)
     fail("enqueue: the Program runs on {}, streams are CUDA's", program->device.target().name);
+  if (!program->segments.empty())
+    fail("enqueue: sizes of this graph are read on the host while it runs; use run");
   if (!stream) fail("enqueue: no stream; the default stream of CUDA is CU_STREAM_LEGACY");
   struct OwnStreamAgain {
     Impl& lane;

@@ -43,11 +43,9 @@ std::string call_name(const Graph& graph, const Call& call) {
 void check_supported(const Graph& graph) {
   for (const Node& node : graph.nodes())
     for (const Dim& dim : graph.type(node.output).dims)
-      if (dim.has(Dim::Kind::late) || dim.has(Dim::Kind::bounded))
-        fail(
-            "{}: its size {} is known only while it runs; Programs with such sizes are not "
-            "supported yet",
-            name_of(node.op), dim.to_string());
+      if (dim.has(Dim::Kind::bounded))
+        fail("{}: its size {} has a bound; Programs take late sizes instead", name_of(node.op),
+             dim.to_string());
 }
 
 bool has_contraction(const Graph& graph) {
@@ -79,18 +77,32 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
     : graph(run_passes(source, given.disabled_passes)),
       options(given),
       choices(std::move(chosen)),
-      device(on) {
+      device(on),
+      built(on) {
   if (options.deterministic && !choices.shape)
     choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
   check_supported(graph);
+  if (has_late_sizes(graph)) {
+    for (Segment& segment : cut_segments(graph))
+      segments.push_back({compile_on(device, segment.graph, options, choices),
+                          std::move(segment.crossing), std::move(segment.sizes),
+                          std::move(segment.reason)});
+    return;
+  }
   if (options.library && has_contraction(graph)) call_types = device.call_types();
   plan_regions();
   upload_constants();
   std::set<std::string> operands;
-  for (const Node& node : graph.nodes())
-    for (const Dim& dim : graph.type(node.output).dims)
+  auto collect = [&](const Dims& dims) {
+    for (const Dim& dim : dims)
       for (const std::string& name : dim.names())
         if (name.starts_with("operand(")) operands.insert(name.substr(8, name.find(", ") - 8));
+  };
+  for (const Node& node : graph.nodes()) {
+    collect(graph.type(node.output).dims);
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* dims = std::get_if<Dims>(&attribute)) collect(*dims);
+  }
   for (std::size_t i = 0; i < graph.inputs().size(); ++i)
     if (operands.contains(graph.inputs()[i].name)) operand_inputs_.push_back(i);
 }
@@ -101,7 +113,8 @@ std::vector<Task> Program::Impl::partitioned(int max_operations) {
   PartitionOptions how{options.fusion, options.parity, max_operations, call_types};
   for (Work& work : partition(graph, how)) {
     auto* region = std::get_if<Region>(&work);
-    std::string base = region ? kernel_name(graph, *region) : call_name(graph, std::get<Call>(work));
+    std::string base =
+        region ? kernel_name(graph, *region) : call_name(graph, std::get<Call>(work));
     std::string name = base;
     for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
     Task task{nullptr, std::nullopt, name};
@@ -326,6 +339,10 @@ void Program::run(const TensorMap& inputs, const TensorMap& outputs) const {
 }
 
 std::vector<Tensor> Program::run(const TensorMap& inputs) const {
+  if (!impl_->segments.empty()) {
+    Borrowed borrowed(impl_);
+    return borrowed.lane(impl_).run_segments(inputs, {});
+  }
   std::vector<Shape> shapes = output_shapes(inputs);
   TensorMap outputs;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -349,7 +366,17 @@ Tensor Program::allocate(DType dtype, const Shape& shape) const {
 Lane Program::make_lane() const { return Lane(std::make_unique<Lane::Impl>(impl_)); }
 
 std::vector<Shape> Program::output_shapes(const TensorMap& inputs) const {
-  return impl_->instance(inputs)->output_shapes;
+  if (impl_->segments.empty()) return impl_->instance(inputs)->output_shapes;
+  DimBindings sizes = bind_sizes(impl_->graph, inputs);
+  std::vector<Shape> shapes;
+  for (const auto& [name, value] : impl_->graph.outputs()) {
+    const Dims& dims = impl_->graph.type(value).dims;
+    for (const Dim& dim : dims)
+      if (dim.has(Dim::Kind::late))
+        fail("output {}: its size {} is known only after a run", name, dim.to_string());
+    shapes.push_back(shape_of(dims, sizes));
+  }
+  return shapes;
 }
 
 namespace {
@@ -364,7 +391,8 @@ std::vector<std::string> operation_names(const Graph& graph, const std::vector<V
 KernelReport report_of(const Graph& graph, const Task& task) {
   KernelReport report;
   report.name = task.name;
-  report.plan = "a call of the device's library";
+  bool own = info(graph.node_of(task.call->operation).op).group == OpGroup::kernel;
+  report.plan = own ? "kernels of its own, made for each size" : "a call of the device's library";
   report.operations = operation_names(graph, task.call->operations);
   report.reasons = task.call->reasons;
   return report;
@@ -374,6 +402,11 @@ KernelReport report_of(const Graph& graph, const Task& task) {
 
 std::vector<KernelReport> Program::report() const {
   std::vector<KernelReport> reports;
+  for (const CompiledSegment& segment : impl_->segments)
+    for (KernelReport& report : segment.program.report()) {
+      if (!segment.reason.empty()) report.reasons.push_back(segment.reason);
+      reports.push_back(std::move(report));
+    }
   for (const Task& task : impl_->tasks) {
     if (task.call) {
       reports.push_back(report_of(impl_->graph, task));
@@ -406,10 +439,17 @@ ProgramStats Program::stats() const {
   ProgramStats stats;
   for (const Task& task : impl_->tasks)
     if (task.kernels) stats.kernels += task.kernels->count();
+  stats.kernels += impl_->built.count();
+  for (const CompiledSegment& segment : impl_->segments) {
+    ProgramStats own = segment.program.stats();
+    stats.kernels += own.kernels;
+    stats.instances += own.instances;
+    stats.arena_bytes += own.arena_bytes;
+  }
   stats.recording = impl_->device.make_queue()->record_refusal();
   std::lock_guard lock(impl_->mutex);
-  stats.instances = static_cast<int>(impl_->instance_count());
-  stats.arena_bytes = impl_->arena_bytes;
+  stats.instances += static_cast<int>(impl_->instance_count());
+  stats.arena_bytes += impl_->arena_bytes;
   return stats;
 }
 

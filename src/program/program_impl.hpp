@@ -10,7 +10,9 @@
 
 #include "fuse/lower.hpp"
 #include "fuseline/program.hpp"
+#include "program/built_kernels.hpp"
 #include "program/device.hpp"
+#include "program/segment_lanes.hpp"
 
 namespace fuseline {
 
@@ -46,7 +48,7 @@ class RegionKernels {
 struct Place {
   enum class Kind : std::uint8_t { input, output, arena, constant, ticket };
   Kind kind = Kind::arena;
-  std::size_t index = 0;    // input, output, constant: position; ticket: step
+  std::size_t index = 0;    // input, output, constant: position; ticket: which
   std::int64_t offset = 0;  // arena
   std::int64_t bytes = 0;   // arena, constant, ticket
 };
@@ -102,6 +104,8 @@ struct Program::Impl {
   Device& device;
   std::vector<DType> call_types;  // contractions of these go to the device's library
   std::vector<Task> tasks;
+  BuiltKernels built;
+  std::vector<CompiledSegment> segments;  // with late sizes; then there are no tasks
   std::vector<std::shared_ptr<void>> constants;  // on the device, by node order
   std::map<ValueId, std::size_t> constant_of;
 
@@ -179,6 +183,8 @@ struct RecordState {
 struct Lane::Impl {
   explicit Impl(std::shared_ptr<Program::Impl> program);
   void run(const TensorMap& inputs, const TensorMap& outputs);
+  // Allocates the outputs; for Programs of several segments.
+  std::vector<Tensor> run_segments(const TensorMap& inputs, const TensorMap& given);
   void enqueue(const TensorMap& inputs, const TensorMap& outputs, void* stream);
 
   std::shared_ptr<Program::Impl> program;
@@ -211,6 +217,7 @@ struct Lane::Impl {
   void settle() noexcept;
   std::string suspects() const;
 
+  std::unique_ptr<SegmentLanes> segments_;
   std::unique_ptr<Arena> arena_, staging_;  // staging: device copies of tensors in host memory
   void *arena_base_ = nullptr, *staging_base_ = nullptr;
   std::int64_t arena_bytes_ = 0, staging_bytes_ = 0;

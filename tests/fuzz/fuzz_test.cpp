@@ -47,7 +47,7 @@ std::string shrunk(std::uint64_t seed, const MakeProgram& make) {
 
 struct Coverage {
   int graphs = 0, regions = 0, outputs = 0, reductions = 0, index_maps = 0, gathers = 0, groups = 0,
-      rows = 0, columns = 0, pitched = 0, multi_block = 0;
+      rows = 0, columns = 0, pitched = 0, multi_block = 0, own_kernels = 0;
 };
 
 void count(Coverage& total, const Graph& graph, const std::vector<Work>& all,
@@ -58,6 +58,10 @@ void count(Coverage& total, const Graph& graph, const std::vector<Work>& all,
         node.op != OpCode::cast)
       ++total.index_maps;
   for (const Work& work : all) {
+    if (std::holds_alternative<Call>(work)) {
+      ++total.own_kernels;
+      continue;
+    }
     const auto& region = std::get<Region>(work);
     ++total.regions;
     total.outputs += static_cast<int>(region.points.size() + region.results.size());
@@ -115,9 +119,10 @@ TEST_F(Fuzz, CpuAgreesWithTheReference) {
   fmt::print(
       "{} graphs: {} Regions, {} outputs, {} reductions, {} index maps, {} Regions with computed "
       "indices, {} "
-      "with interleaved channels, {} row and {} column plans\n",
+      "with interleaved channels, {} row and {} column plans, {} operations with kernels of their "
+      "own\n",
       coverage.graphs, coverage.regions, coverage.outputs, coverage.reductions, coverage.index_maps,
-      coverage.gathers, coverage.groups, coverage.rows, coverage.columns);
+      coverage.gathers, coverage.groups, coverage.rows, coverage.columns, coverage.own_kernels);
   if (cases_ < 150) return;
   EXPECT_GE(coverage.regions, 200);
   EXPECT_GE(coverage.outputs, 250);
@@ -127,6 +132,7 @@ TEST_F(Fuzz, CpuAgreesWithTheReference) {
   EXPECT_GE(coverage.groups, 20);
   EXPECT_GE(coverage.rows, 8);
   EXPECT_GE(coverage.columns, 3);
+  EXPECT_GE(coverage.own_kernels, 40);
 }
 
 TEST_F(Fuzz, CudaOnTheHostAgreesWithTheReference) {

@@ -167,12 +167,14 @@ class Generator {
     // Later values are more interesting than inputs.
     auto last = static_cast<std::int64_t>(pool_.size());
     Value x = pool_[static_cast<std::size_t>(random_.chance(60) ? last - 1 : random_.below(last))];
-    switch (random_.below(10)) {
+    switch (random_.below(11)) {
       case 0:
       case 1:
       case 2:
       case 3:
         return elementwise(x);
+      case 10:
+        return with_own_kernels(x);
       case 4:
         return convert(x);
       case 5:
@@ -358,6 +360,48 @@ class Generator {
     return resize(x, x.dims()[0] + 3, ceil_div(x.dims()[1], 2) + 1,
                   random_.chance(50) ? ResizeMode::nearest : ResizeMode::linear,
                   random_.chance(50) ? "half_pixel" : "asymmetric");
+  }
+
+  // Order, prefixes, placing, bits.
+  std::optional<Value> with_own_kernels(const Value& x) {
+    auto rank = static_cast<std::int64_t>(x.dims().size());
+    if (rank == 0 || random_.chance(15)) return other_bits(x);
+    auto axis = static_cast<int>(random_.below(rank));
+    switch (random_.below(3)) {
+      case 0:
+        return sort_indices(x, axis, random_.chance(50));
+      case 1: {
+        if (is_bool(x.dtype())) return std::nullopt;
+        const Combine all[] = {Combine::add, Combine::min, Combine::max, Combine::mul};
+        Combine combine = all[random_.below(is_float(x.dtype()) ? 3 : 4)];
+        return scan(x, axis, {combine, random_.chance(40), random_.chance(40)});
+      }
+      default:
+        return scattered(x);
+    }
+  }
+
+  std::optional<Value> other_bits(const Value& x) {
+    std::vector<DType> fitting;
+    for (DType dtype : numbers)
+      if (size_of(dtype) == size_of(x.dtype())) fitting.push_back(dtype);
+    return bit_cast(x, random_.pick(fitting));
+  }
+
+  // Rows of x put into a part of it that is turned around.
+  std::optional<Value> scattered(const Value& x) {
+    Dim rows = x.dims()[0], columns = 1;
+    for (std::size_t k = 1; k < x.dims().size(); ++k) columns = columns * x.dims()[k];
+    Value data = reshape(x, {rows, columns});
+    if (random_.chance(30)) {
+      Value order = sort_indices(pick(pad(data, {0, 0}, {0, 1}), 1, 0), 0, true);
+      return fuseline::scatter(data, order, data, Combine::set, true);
+    }
+    const Combine all[] = {Combine::set, Combine::min, Combine::max, Combine::add};
+    Combine combine = all[random_.below(is_bool(x.dtype()) ? 1 : 4)];
+    Value places = iota(graph(), {rows}, 0, DType::i64) * (2 + random_.below(3));
+    Value folded = fuseline::mod(places, graph().constant(DType::i64, 1 + random_.below(9)));
+    return fuseline::scatter(data, folded, data, combine);
   }
 
   // Things that programs do in several steps.
