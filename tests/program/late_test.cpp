@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "fuseline/error.hpp"
 #include "fuseline/ops.hpp"
 #include "fuseline/program.hpp"
 #include "graph/evaluate.hpp"
