@@ -352,8 +352,7 @@ class Partitioner {
 
   Call build_call(ValueId output) const {
     Call call = calls_.at(output);
-    call.reasons.push_back(
-        fmt::format("{} is stored: {}", describe(output), reasons_.at(output)));
+    call.reasons.push_back(fmt::format("{} is stored: {}", describe(output), reasons_.at(output)));
     return call;
   }
 

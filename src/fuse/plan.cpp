@@ -35,6 +35,14 @@ int KernelPlan::vector_axis() const {
   return static_cast<int>(axes.size()) - 1;
 }
 
+int KernelPlan::row_axis() const {
+  constexpr std::int64_t shortest_row = 64;
+  int axis = vector_axis();
+  if (strategy == Strategy::row || axis < 1) return axis;
+  const Dim& extent = axes[static_cast<std::size_t>(axis)].extent;
+  return extent.is_constant() && extent.constant() <= shortest_row ? axis - 1 : axis;
+}
+
 namespace {
 
 // An index as constant + sum of coefficient * coordinate over the space's axes.
@@ -296,6 +304,9 @@ class Planner {
     // On a CPU four registers of the widest type: as many chains of dependent operations in flight.
     std::size_t lanes = cuda ? bytes / narrow : 4 * bytes / wide;
     plan_.lanes = static_cast<int>(std::clamp<std::size_t>(lanes, 1, 64));
+    const Dim& across = plan_.axes[static_cast<std::size_t>(plan_.vector_axis())].extent;
+    if (!cuda && across.is_constant())
+      while (plan_.lanes > 1 && plan_.lanes > across.constant()) plan_.lanes /= 2;
     bool pairs = std::any_of(region_.reductions.begin(), region_.reductions.end(),
                              [](const auto& r) { return r.with_index; });
     // Lanes of (value, index) pairs would have to be merged by hand.

@@ -76,14 +76,14 @@ PlanGuards dense_guards(const Region& region) {
 }  // namespace
 
 Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen)
-    : graph(run_passes(source, given.disabled_passes)),
-      options(given),
-      choices(std::move(chosen)),
-      device(on) {
+    : options(given), choices(std::move(chosen)), device(on) {
   if (options.deterministic && !choices.shape)
     choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
+  if (options.library && has_contraction(source)) call_types = device.call_types();
+  Target target = device.target();
+  target.library_calls = options.fusion && !call_types.empty();
+  graph = run_passes(source, options.disabled_passes, target);
   check_supported(graph);
-  if (options.library && has_contraction(graph)) call_types = device.call_types();
   plan_regions();
   upload_constants();
   std::set<std::string> operands;
@@ -101,7 +101,8 @@ std::vector<Task> Program::Impl::partitioned(int max_operations) {
   PartitionOptions how{options.fusion, options.parity, max_operations, call_types};
   for (Work& work : partition(graph, how)) {
     auto* region = std::get_if<Region>(&work);
-    std::string base = region ? kernel_name(graph, *region) : call_name(graph, std::get<Call>(work));
+    std::string base =
+        region ? kernel_name(graph, *region) : call_name(graph, std::get<Call>(work));
     std::string name = base;
     for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
     Task task{nullptr, std::nullopt, name};
