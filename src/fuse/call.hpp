@@ -35,6 +35,8 @@ struct PartitionOptions {
   bool parity = false;       // round f16 and bf16 at every value, not only where they are stored
   int max_operations = 512;  // an expression above this is stored and read back
   std::vector<DType> call_types = {};  // contractions of these types are calls
+  bool cut_concats = false;  // the parts of a stored concatenation are written where they belong,
+                             // by kernels of their own where their sizes differ
 };
 
 // Where the space is cut: everything between library calls, as few kernels as the rules allow.

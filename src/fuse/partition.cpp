@@ -11,6 +11,7 @@
 #include "base/fail.hpp"
 #include "fuse/call.hpp"
 #include "fuse/find_calls.hpp"
+#include "fuse/op_work.hpp"
 #include "fuse/rewrite.hpp"
 #include "graph/op_table.hpp"
 
@@ -62,6 +63,7 @@ class Partitioner {
     while (group_roots()) groups_.clear();
     std::vector<Work> work;
     for (std::size_t g : order()) {
+      if (groups_[g].is_whole) continue;
       if (groups_[g].call)
         work.emplace_back(build_call(groups_[g].points[0]));
       else
@@ -71,11 +73,19 @@ class Partitioner {
   }
 
  private:
+  // One operand of a concatenation, written to its place in the whole.
+  struct Part {
+    ValueId whole;
+    std::size_t operand;
+  };
+
   struct Group {
     Space space;
     std::vector<ValueId> points, reductions, results;
     std::set<std::size_t> before;  // groups that must run first
     bool call = false;             // a library's; nothing joins it
+    bool is_whole = false;         // a concatenation whose parts other groups write
+    std::vector<Part> parts = {};
   };
 
   const Node& node(ValueId value) const { return graph_.node_of(value); }
@@ -111,18 +121,21 @@ class Partitioner {
 
   void choose_roots() {
     add_call_roots();
-    std::vector<int> cost(graph_.value_count());
+    std::vector<int> cost(graph_.value_count()), count = cost;
+    auto total = [&](const Node& n, const std::vector<int>& each, int own) {
+      for (ValueId input : n.inputs) own += is_root(input) ? 0 : each[input];
+      return std::min(own, 1 << 20);
+    };
     for (const Node& n : graph_.nodes()) {
       ValueId v = n.output;
       if (is_leaf(n.op) || !live_[v] || absorbed_.contains(v)) continue;
-      int sum = 1;
-      for (ValueId input : n.inputs) sum += is_root(input) ? 0 : cost[input];
-      cost[v] = std::min(sum, 1 << 20);
+      int sum = cost[v] = total(n, cost, work_of(n.op));
+      count[v] = total(n, count, 1);
       if (!options_.fuse)
         add_root(v, "fusion is off");
       else if (is_reduction(v))
         add_root(v, "a reduction ends its iteration space");
-      else if (sum > options_.max_operations && too_large_.insert(v).second)
+      else if (count[v] > options_.max_operations && too_large_.insert(v).second)
         add_root(v, fmt::format("more than {} operations", options_.max_operations));
       else if (sum > max_sampled_operations && feeds_sampler(v))
         add_root(v, "a sampler reads it at several places");
@@ -217,6 +230,7 @@ class Partitioner {
     std::set<std::size_t> before;
     std::set<ValueId> stored = stored_inputs(root);
     for (ValueId v : stored) before.insert(group_of_.at(v));
+    if (is_cut(root)) return place_parts(root);
     if (calls_.contains(root)) {
       groups_.push_back({{}, {root}, {}, {}, before, true});
       group_of_[root] = groups_.size() - 1;
@@ -229,14 +243,48 @@ class Partitioner {
       join(g, space, root, before);
       return;
     }
-    groups_.push_back({space, {}, {}, {}, {}, false});
+    groups_.push_back({space, {}, {}, {}, {}});
     join(groups_.size() - 1, space, root, before);
+  }
+
+  // Channels that are written out stay together.
+  bool is_cut(ValueId root) const {
+    const Node& n = node(root);
+    if (!options_.cut_concats || !options_.fuse || n.op != OpCode::concat) return false;
+    auto is_written_out = [&](ValueId v) { return space_of(v).unroll > 1; };
+    return !is_written_out(root) && std::none_of(n.inputs.begin(), n.inputs.end(), is_written_out);
+  }
+
+  std::set<ValueId> stored_for_part(ValueId operand) const {
+    if (is_leaf(node(operand).op)) return {};
+    return is_root(operand) ? std::set<ValueId>{operand} : stored_inputs(operand);
+  }
+
+  void place_parts(ValueId root) {
+    std::set<std::size_t> writers;
+    for (std::size_t i = 0; i < node(root).inputs.size(); ++i) {
+      ValueId operand = node(root).inputs[i];
+      std::set<ValueId> stored = stored_for_part(operand);
+      std::set<std::size_t> before;
+      for (ValueId v : stored) before.insert(group_of_.at(v));
+      Space space{graph_.type(operand).dims, 1, {}};
+      space.reduced.assign(space.dims.size(), false);
+      std::size_t g = 0;
+      while (g < groups_.size() && !can_join(g, space, stored, before)) ++g;
+      if (g == groups_.size()) groups_.push_back({space, {}, {}, {}, {}});
+      for (std::size_t b : before)
+        if (b != g) groups_[g].before.insert(b);
+      groups_[g].parts.push_back({root, i});
+      writers.insert(g);
+    }
+    groups_.push_back({{}, {}, {}, {}, writers, false, true});
+    group_of_[root] = groups_.size() - 1;
   }
 
   bool can_join(std::size_t g, const Space& space, const std::set<ValueId>& stored,
                 const std::set<std::size_t>& before) const {
     const Group& group = groups_[g];
-    if (group.call) return false;
+    if (group.call || group.is_whole) return false;
     if (group.space.dims != space.dims || group.space.unroll != space.unroll) {
       // A value over the pixels joins one over pixels and channels, whose channels are written out.
       bool same_pixels =
@@ -275,7 +323,7 @@ class Partitioner {
     if (is_reduction(root) || stored.empty()) return false;
     std::size_t g = group_of_.at(*stored.rbegin());
     Group& group = groups_[g];
-    if (group.call) return false;
+    if (group.call || group.is_whole) return false;
     bool all_here = std::all_of(stored.begin(), stored.end(), [&](ValueId v) {
       return group_of_.at(v) == g &&
              ((is_reduction(v) && space_of(v).has_reduction()) || is_result(g, v));
@@ -306,9 +354,8 @@ class Partitioner {
   // Values that are not cheap and that several groups would compute are stored instead.
   bool store_shared_values() {
     std::map<ValueId, std::set<std::size_t>> users;
-    for (const auto& [root, g] : group_of_) {
+    auto walk = [&](std::vector<ValueId> todo, std::size_t g) {
       std::set<ValueId> seen;
-      std::vector<ValueId> todo(node(root).inputs.begin(), node(root).inputs.end());
       while (!todo.empty()) {
         ValueId v = todo.back();
         todo.pop_back();
@@ -316,7 +363,11 @@ class Partitioner {
         users[v].insert(g);
         todo.insert(todo.end(), node(v).inputs.begin(), node(v).inputs.end());
       }
-    }
+    };
+    for (const auto& [root, g] : group_of_)
+      if (!groups_[g].is_whole) walk(node(root).inputs, g);
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (const Part& part : groups_[g].parts) walk({node(part.whole).inputs[part.operand]}, g);
     // The last such value first: what feeds it need not be stored then.
     for (auto it = users.rbegin(); it != users.rend(); ++it)
       if (it->second.size() > 1 && cost_[it->first] > cheap_operations) {
@@ -366,6 +417,7 @@ class Partitioner {
       region.dag.coord(static_cast<int>(axis), region.space[axis]);
     Building building{region, g, false, {}, {}, 0};
     for (ValueId root : group.points) build_point(building, root);
+    for (const Part& part : group.parts) build_part(building, part);
     for (ValueId root : group.reductions) build_reduction(building, root);
     building.results = true;
     building.memo.clear();
@@ -411,6 +463,20 @@ class Partitioner {
       output.scalars.push_back(compute(b, root, index));
     }
     b.region.points.push_back(std::move(output));
+  }
+
+  void build_part(Building& b, const Part& part) {
+    const Node& n = node(part.whole);
+    const ValueType& type = graph_.type(part.whole);
+    RegionOutput output{part.whole, type.dtype, {}, type.dims};
+    output.axis = static_cast<int>(n.attributes.integer("axis"));
+    for (std::size_t i = 0; i < part.operand; ++i)
+      output.start =
+          output.start + graph_.type(n.inputs[i]).dims[static_cast<std::size_t>(output.axis)];
+    output.scalars.push_back(pull(b, n.inputs[part.operand], coordinates(b.region)));
+    b.region.points.push_back(std::move(output));
+    b.region.reasons.push_back(fmt::format("part {} of {} is stored: {}", part.operand,
+                                           describe(part.whole), reasons_.at(part.whole)));
   }
 
   void build_reduction(Building& b, ValueId root) {

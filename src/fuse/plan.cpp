@@ -208,7 +208,8 @@ class Planner {
   void address_outputs() {
     for (const RegionOutput& output : region_.points) {
       Dim inner = static_cast<std::int64_t>(output.scalars.size());
-      plan_.points.push_back(dense_address(inner, false));
+      plan_.points.push_back(output.whole.empty() ? dense_address(inner, false)
+                                                  : part_address(output));
     }
     for (const RegionOutput& output : region_.results)
       plan_.results.push_back(
@@ -223,6 +224,18 @@ class Planner {
       if (kept_only && region_.reduced[k]) continue;
       access.coefficients[k] = step;
       step = step * region_.space[k];
+    }
+    return access;
+  }
+
+  // In the tensor that it is a part of.
+  Access part_address(const RegionOutput& output) const {
+    Access access{std::vector<Dim>(rank(), Dim(0)), 0};
+    Dim step = 1;
+    for (std::size_t k = rank(); k-- > 0;) {
+      access.coefficients[k] = step;
+      if (static_cast<int>(k) == output.axis) access.constant = output.start * step;
+      step = step * output.whole[k];
     }
     return access;
   }

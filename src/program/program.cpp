@@ -98,7 +98,8 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
 std::vector<Task> Program::Impl::partitioned(int max_operations) {
   std::vector<Task> made;
   std::set<std::string> names;
-  PartitionOptions how{options.fusion, options.parity, max_operations, call_types};
+  PartitionOptions how{options.fusion, options.parity, max_operations, call_types,
+                       device.target().kind == DeviceKind::cpu};
   for (Work& work : partition(graph, how)) {
     auto* region = std::get_if<Region>(&work);
     std::string base =
