@@ -23,7 +23,7 @@ install(TARGETS ${bundle_programs} RUNTIME DESTINATION bin COMPONENT bundle EXCL
 install(TARGETS ${bundle_libraries} LIBRARY DESTINATION lib COMPONENT bundle EXCLUDE_FROM_ALL)
 install(TARGETS cuda_standin LIBRARY DESTINATION bin/cuda_driver COMPONENT bundle
         EXCLUDE_FROM_ALL)
-install(PROGRAMS bench/peers DESTINATION bench COMPONENT bundle EXCLUDE_FROM_ALL)
+install(PROGRAMS bench/peers bench/ledger-gpu DESTINATION bench COMPONENT bundle EXCLUDE_FROM_ALL)
 install(DIRECTORY bench/side_by_side DESTINATION bench COMPONENT bundle EXCLUDE_FROM_ALL
         FILES_MATCHING PATTERN "*.py")
 install(PROGRAMS tests/gpu/sanitize DESTINATION bin COMPONENT bundle EXCLUDE_FROM_ALL OPTIONAL)

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/bench_finish.hpp"
+#include "cli/bench_kernel.hpp"
 #include "cli/bench_null.hpp"
 #include "cli/bench_runner.hpp"
 #include "cli/command.hpp"
@@ -20,13 +21,15 @@ constexpr const char* examples =
     "  fuseline bench -- mask photo.jpg             a Fuseline command\n"
     "  fuseline bench --before '--fusion off' --after '--fusion on' -- mask a.jpg\n"
     "  fuseline bench --before ./old --after ./new  two programs\n"
+    "  fuseline bench --after K.cu -- mask a.jpg    somebody's kernel against ours\n"
     "  fuseline bench --rate poisson:20 --target 33ms -- ./frame\n"
     "Runs alternate in random order; FASTER and SLOWER are only said of effects above\n"
     "the threshold and above the noise between equal runs. Programs mark stages with\n"
     "fuseline/stage.h (C) or fuseline_stage.py (Python), or have NVTX ranges, which\n"
     "count where no stage is marked; docs/ledger.md tells more.\n"
-    "Exit codes: 0 measured, 2 bad usage or a command that failed, 130 interrupted;\n"
-    "with --gate also 1 slower or target not met, 4 inconclusive.";
+    "Exit codes: 0 measured, 1 K.cu fails its check, 2 bad usage or a command that\n"
+    "failed, 3 K.cu without a GPU to time it on, 130 interrupted; with --gate also 1\n"
+    "slower or target not met, 4 inconclusive.";
 
 void measure(RunRecord& record, const BenchOptions& options, BenchRunner& runner) {
   BenchPlan plan = options.plan();
@@ -78,6 +81,7 @@ RunRecord take_record(const BenchOptions& options, BenchRunner& runner) {
 }
 
 int run_bench(const BenchOptions& options, const std::vector<std::string>& commands) {
+  if (options.kernels_to_compare()) return bench_kernels(options);
   options.sides();
   options.settings();
   options.load();
