@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/fail.hpp"
+#include "passes/block_channels.hpp"
 #include "passes/dump.hpp"
 #include "passes/eliminate_dead_code.hpp"
 #include "passes/fold_constants.hpp"
@@ -13,9 +14,12 @@ namespace fuseline {
 namespace {
 
 constexpr Pass passes[] = {
-    {"fold_constants", fold_constants},
-    {"merge_common_subexpressions", merge_common_subexpressions},
-    {"eliminate_dead_code", eliminate_dead_code},
+    {"block_channels",
+     [](const Graph& g, const Target& t) { return t.library_calls ? block_channels(g, t) : g; }},
+    {"fold_constants", [](const Graph& g, const Target&) { return fold_constants(g); }},
+    {"merge_common_subexpressions",
+     [](const Graph& g, const Target&) { return merge_common_subexpressions(g); }},
+    {"eliminate_dead_code", [](const Graph& g, const Target&) { return eliminate_dead_code(g); }},
 };
 
 void check_disabled(const std::vector<std::string>& disabled) {
@@ -41,7 +45,8 @@ void verify_result(const Pass& pass, const Graph& graph) {
 
 std::span<const Pass> pass_table() { return passes; }
 
-Graph run_passes(const Graph& graph, const std::vector<std::string>& disabled) {
+Graph run_passes(const Graph& graph, const std::vector<std::string>& disabled,
+                 const Target& target) {
   check_disabled(disabled);
   verify(graph);
   GraphDump dump;
@@ -49,7 +54,7 @@ Graph run_passes(const Graph& graph, const std::vector<std::string>& disabled) {
   Graph current = graph;
   for (const Pass& pass : passes) {
     if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    current = pass.run(current);
+    current = pass.run(current, target);
     verify_result(pass, current);
     dump.write(pass.name, current);
   }

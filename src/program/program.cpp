@@ -74,13 +74,14 @@ PlanGuards dense_guards(const Region& region) {
 }  // namespace
 
 Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen)
-    : graph(run_passes(source, given.disabled_passes)),
-      options(given),
-      choices(std::move(chosen)),
-      device(on),
-      built(on) {
+    : options(given), choices(std::move(chosen)), device(on), built(on) {
   if (options.deterministic && !choices.shape)
     choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
+  if (options.library && has_contraction(source)) call_types = device.call_types();
+  Target target = device.target();
+  // Segments are Programs of their own, with passes of their own behind these.
+  target.library_calls = options.fusion && !call_types.empty() && !has_late_sizes(source);
+  graph = run_passes(source, options.disabled_passes, target);
   check_supported(graph);
   if (has_late_sizes(graph)) {
     for (Segment& segment : cut_segments(graph))
@@ -89,7 +90,6 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
                           std::move(segment.reason)});
     return;
   }
-  if (options.library && has_contraction(graph)) call_types = device.call_types();
   plan_regions();
   upload_constants();
   std::set<std::string> operands;
@@ -110,7 +110,8 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
 std::vector<Task> Program::Impl::partitioned(int max_operations) {
   std::vector<Task> made;
   std::set<std::string> names;
-  PartitionOptions how{options.fusion, options.parity, max_operations, call_types};
+  PartitionOptions how{options.fusion, options.parity, max_operations, call_types,
+                       device.target().kind == DeviceKind::cpu};
   for (Work& work : partition(graph, how)) {
     auto* region = std::get_if<Region>(&work);
     std::string base =

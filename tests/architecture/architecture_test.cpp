@@ -53,14 +53,15 @@ const std::map<std::string, std::set<std::string>> arrows = {
     {"kernels", {"base", "graph", "fuse"}},
     {"emit", {"base", "graph", "fuse"}},
     {"cache", {"base"}},
-    {"program", {"base", "graph", "passes", "fuse", "kernels", "emit", "cache"}},
+    {"nvtx", {"base"}},
+    {"program", {"base", "graph", "passes", "fuse", "kernels", "emit", "cache", "nvtx"}},
     {"device", {"base", "graph", "fuse", "emit", "cache", "program"}},
     {"frames", {"base", "graph", "program"}},
     {"apps", {"base", "graph", "program", "frames"}},
     {"ledger", {"base"}},
     {"foreign", {"base", "graph", "emit", "device"}},
     {"cli", {"base", "graph", "onnx", "cache", "program", "frames", "apps", "ledger",
-             "foreign"}},
+             "foreign", "nvtx"}},
 };
 
 // The room that a public header belongs to.
