@@ -111,12 +111,48 @@ Id ScalarLowering::make(ScalarId id) {
     case ScalarKind::reduced:
       return reduced_.at(n.index);
     case ScalarKind::select: {
+      if (is_branch(id)) return make_branch(id);
       auto args = same_lanes(n.args);
       return builder_.select(args[0], args[1], args[2]);
     }
     default:
       fail_internal("a uniform scalar is a parameter");
   }
+}
+
+// One side of a choice that all lanes share: the parts of a concatenation along an outer axis. Not
+// on a GPU, whose threads would need a branch for a few instructions.
+bool ScalarLowering::is_branch(ScalarId id) const {
+  const ScalarNode& n = region_.dag[id];
+  if (plan_.target.kind == DeviceKind::cuda || !varies_[id] || varies_[n.args[0]]) return false;
+  auto reads = [&](ScalarId side) {
+    std::vector<ScalarId> todo = {side};
+    while (!todo.empty()) {
+      const ScalarNode& inner = region_.dag[todo.back()];
+      ScalarId at = todo.back();
+      todo.pop_back();
+      if (inner.kind == ScalarKind::read && varies_[at]) return true;
+      todo.insert(todo.end(), inner.args.begin(), inner.args.end());
+    }
+    return false;
+  };
+  return reads(n.args[1]) && reads(n.args[2]);
+}
+
+Id ScalarLowering::make_branch(ScalarId id) {
+  const ScalarNode& n = region_.dag[id];
+  DType type = register_type(n.dtype);
+  Id zero = is_float(type) ? builder_.real(type, 0) : builder_.integer(type, 0);
+  Id condition = value(n.args[0]), result = builder_.var(builder_.splat(zero, lanes_));
+  auto side = [&](ScalarId arg) {
+    return [this, result, arg] {
+      enter();
+      builder_.set(result, wide(arg));
+      leave();
+    };
+  };
+  builder_.if_then(condition, side(n.args[1]), side(n.args[2]));
+  return builder_.get(result);
 }
 
 Id ScalarLowering::make_literal(const ScalarNode& n) {
@@ -229,6 +265,8 @@ void ScalarLowering::hoist(const std::vector<ScalarId>& roots) {
 Id ScalarLowering::base(const Access& access) {
   std::string name = "base " + access.constant.to_string();
   for (const Dim& c : access.coefficients) name += "," + c.to_string();
+  for (const auto& [term, stride] : access.terms)
+    name += fmt::format("+#{}*{}", term, stride.to_string());
   if (Id* id = known(name)) return *id;
   Id sum = size(access.constant);
   bool is_zero = access.constant == Dim(0);
@@ -240,12 +278,17 @@ Id ScalarLowering::base(const Access& access) {
     sum = is_zero ? step : builder_.add(sum, step);
     is_zero = false;
   }
+  for (const auto& [term, stride] : access.terms) {
+    Id step = builder_.mul(builder_.cast(index_type(), value(term)), size(stride));
+    sum = is_zero ? step : builder_.add(sum, step);
+    is_zero = false;
+  }
   return frames_.back().named[name] = sum;
 }
 
 bool ScalarLowering::starts_at_zero(const Access& access) const {
   auto vector_axis = static_cast<std::size_t>(plan_.vector_axis());
-  bool zero = access.constant == Dim(0);
+  bool zero = access.constant == Dim(0) && access.terms.empty();
   for (std::size_t axis = 0; axis < access.coefficients.size(); ++axis)
     zero = zero && (axis == vector_axis || access.coefficients[axis] == Dim(0));
   return zero;
@@ -290,6 +333,8 @@ Id ScalarLowering::make_group_read(int source, const Access& access) {
   first.constant = access.constant - Dim(access.channel);
   std::string name = fmt::format("group {} {}", source, first.constant.to_string());
   for (const Dim& c : first.coefficients) name += "," + c.to_string();
+  for (const auto& [term, stride] : first.terms)
+    name += fmt::format("+#{}*{}", term, stride.to_string());
   auto channel = static_cast<std::size_t>(access.channel);
   for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame)
     if (auto found = frame->groups.find(name); found != frame->groups.end())

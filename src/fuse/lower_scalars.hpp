@@ -55,6 +55,8 @@ class ScalarLowering {
   loop::Id param(ParamArgument argument);
   loop::Id* known(const std::string& name);
   loop::Id make(ScalarId id);
+  bool is_branch(ScalarId id) const;
+  loop::Id make_branch(ScalarId id);
   loop::Id make_literal(const ScalarNode& node);
   loop::Id make_coordinate(int space_axis);
   loop::Id make_apply(const ScalarNode& node);
