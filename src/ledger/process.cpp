@@ -132,7 +132,8 @@ void end_group(pid_t child) {
 void await_exit(pid_t child, Nanoseconds begin, const std::vector<std::string>& words,
                 const ProcessOptions& options) {
   constexpr int longest_step_ms = 50;
-  int step_ms = options.look ? 1 : longest_step_ms;
+  constexpr int first_step_ms = 4;
+  int step_ms = options.look ? first_step_ms : longest_step_ms;
   Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (handle.get() < 0) {
     int problem = errno;
