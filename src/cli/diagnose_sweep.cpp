@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/fail.hpp"
+#include "base/path_text.hpp"
 #include "frames/encode/write_jpeg.hpp"
-#include "frames/path_text.hpp"
 
 namespace fuseline::cli {
 namespace {

@@ -108,7 +108,7 @@ Json as_json(const OnnxModel& model, const Read& read) {
 
 int inspect(const InspectOptions& options) {
   OnnxModel model = OnnxModel::open(options.model.model);
-  TensorMap inputs = read_inputs(model, options.model.inputs);
+  TensorMap inputs = read_inputs(model, options.model).tensors;
   Read read = read_graph(model, inputs);
   if (options.json)
     print_json(as_json(model, read));

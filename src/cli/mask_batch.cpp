@@ -12,8 +12,8 @@
 #include <mutex>
 
 #include "base/fail.hpp"
+#include "base/path_text.hpp"
 #include "cli/interrupt.hpp"
-#include "frames/path_text.hpp"
 #include "fuseline/stage.h"
 #include "program/device_registry.hpp"
 

@@ -7,15 +7,29 @@
 #include "passes/dump.hpp"
 #include "passes/eliminate_dead_code.hpp"
 #include "passes/fold_constants.hpp"
+#include "passes/lower_precision.hpp"
 #include "passes/merge_common_subexpressions.hpp"
 
 namespace fuseline {
 namespace {
 
+// A pass that looks at nothing but the graph.
+template <Graph (*run)(const Graph&)>
+Graph alone(const Graph& graph, const PassContext&) {
+  return run(graph);
+}
+
+Graph with_precision(const Graph& graph, const PassContext& context) {
+  const CompileOptions& options = context.options;
+  return lower_precision(graph, options.precision,
+                         kept_in(graph, context.source, options.keep_fp32));
+}
+
 constexpr Pass passes[] = {
-    {"fold_constants", fold_constants},
-    {"merge_common_subexpressions", merge_common_subexpressions},
-    {"eliminate_dead_code", eliminate_dead_code},
+    {"fold_constants", alone<fold_constants>},
+    {"lower_precision", with_precision},
+    {"merge_common_subexpressions", alone<merge_common_subexpressions>},
+    {"eliminate_dead_code", alone<eliminate_dead_code>},
 };
 
 void check_disabled(const std::vector<std::string>& disabled) {
@@ -41,15 +55,17 @@ void verify_result(const Pass& pass, const Graph& graph) {
 
 std::span<const Pass> pass_table() { return passes; }
 
-Graph run_passes(const Graph& graph, const std::vector<std::string>& disabled) {
+Graph run_passes(const Graph& graph, const CompileOptions& options) {
+  const std::vector<std::string>& disabled = options.disabled_passes;
   check_disabled(disabled);
+  check_kept(graph, options.keep_fp32);
   verify(graph);
   GraphDump dump;
   dump.write("input", graph);
   Graph current = graph;
   for (const Pass& pass : passes) {
     if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    current = pass.run(current);
+    current = pass.run(current, {graph, options});
     verify_result(pass, current);
     dump.write(pass.name, current);
   }

@@ -2,22 +2,27 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "fuseline/graph.hpp"
+#include "fuseline/program.hpp"
 
 namespace fuseline {
 
+// What passes see beside the graph.
+struct PassContext {
+  const Graph& source;  // before the first pass
+  const CompileOptions& options;
+};
+
 struct Pass {
   std::string_view name;
-  Graph (*run)(const Graph&);
+  Graph (*run)(const Graph&, const PassContext&);
 };
 std::span<const Pass> pass_table();
 
 // Runs every pass that is not disabled, with the verifier between them. FUSELINE_DUMP names a
 // folder for the graph's text after each pass. Unknown names are an Error that lists the known.
-Graph run_passes(const Graph& graph, const std::vector<std::string>& disabled);
+Graph run_passes(const Graph& graph, const CompileOptions& options);
 
 }  // namespace fuseline

@@ -306,6 +306,7 @@ class InstanceMaker {
         instance_->steps[step].places[argument] = {Place::Kind::arena, 0, plan.offsets[i],
                                                    needs[i].bytes};
     instance_->arena_bytes = plan.total;
+    instance_->live_bound = plan.live_bound;
   }
 
   Program::Impl& program_;

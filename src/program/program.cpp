@@ -53,6 +53,17 @@ Target generic_cuda_target() {
   return target;
 }
 
+// Each once, in the graph's order.
+std::vector<std::string> origins_of(const Graph& graph, const Region& region) {
+  std::vector<std::string> origins;
+  for (ValueId value : region.operations) {
+    const std::string& name = graph.node_of(value).origin;
+    if (!name.empty() && std::find(origins.begin(), origins.end(), name) == origins.end())
+      origins.push_back(name);
+  }
+  return origins;
+}
+
 PlanGuards dense_guards(const Region& region) {
   PlanGuards guards;
   for (const RegionSource& source : region.sources)
@@ -62,8 +73,9 @@ PlanGuards dense_guards(const Region& region) {
 
 }  // namespace
 
-Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen)
-    : graph(run_passes(source, given.disabled_passes)),
+Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen,
+                    bool passed)
+    : graph(passed ? source : run_passes(source, given)),
       options(given),
       choices(std::move(chosen)),
       device(on) {
@@ -72,11 +84,7 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
   check_supported(graph);
   plan_regions();
   upload_constants();
-  std::set<std::string> operands;
-  for (const Node& node : graph.nodes())
-    for (const Dim& dim : graph.type(node.output).dims)
-      for (const std::string& name : dim.names())
-        if (name.starts_with("operand(")) operands.insert(name.substr(8, name.find(", ") - 8));
+  std::set<std::string> operands = operand_inputs(graph);
   for (std::size_t i = 0; i < graph.inputs().size(); ++i)
     if (operands.contains(graph.inputs()[i].name)) operand_inputs_.push_back(i);
 }
@@ -328,6 +336,7 @@ std::vector<KernelReport> Program::report() const {
     for (ValueId value : region.operations)
       report.operations.push_back(
           fmt::format("%{} = {}", value, name_of(impl_->graph.node_of(value).op)));
+    report.origins = origins_of(impl_->graph, region);
     report.reasons = region.reasons;
     report.loop_ir = loop::to_text(kernel->lowered.kernel);
     report.source = impl_->device.source_of(kernel->lowered.kernel);
@@ -353,13 +362,31 @@ ProgramStats Program::stats() const {
   return stats;
 }
 
+MemoryUse Program::memory(const TensorMap& inputs) const {
+  auto instance = impl_->instance(inputs);
+  MemoryUse use{instance->arena_bytes, instance->live_bound, 0};
+  for (const auto& [value, position] : impl_->constant_of)
+    use.constants += impl_->graph.node_of(value).attributes.tensor("value").bytes();
+  return use;
+}
+
+std::vector<ValueId> Program::stored() const {
+  std::vector<ValueId> values;
+  for (const auto& kernels : impl_->regions) {
+    for (const RegionOutput& point : kernels->region().points) values.push_back(point.value);
+    for (const RegionOutput& result : kernels->region().results) values.push_back(result.value);
+  }
+  return values;
+}
+
 const Graph& Program::graph() const { return impl_->graph; }
 std::string_view Program::device() const { return impl_->device.target().name; }
 
 Program compile_on(Device& device, const Graph& graph, const CompileOptions& options,
-                   Choices choices) {
+                   Choices choices, bool passed) {
   verify(graph);
-  return Program(std::make_shared<Program::Impl>(graph, options, device, std::move(choices)));
+  return Program(
+      std::make_shared<Program::Impl>(graph, options, device, std::move(choices), passed));
 }
 
 Program compile(const Graph& graph, const CompileOptions& options) {

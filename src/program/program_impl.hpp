@@ -64,6 +64,7 @@ struct Instance {
   std::vector<Step> steps;
   std::vector<Shape> output_shapes;
   std::int64_t arena_bytes = 0;
+  std::int64_t live_bound = 0;  // no plan of the arena needs less
 };
 
 // Decisions that change times but not results, where they are not measured.
@@ -73,7 +74,9 @@ struct Choices {
 };
 
 struct Program::Impl {
-  Impl(const Graph& graph, const CompileOptions& options, Device& device, Choices choices = {});
+  // `passed`: the passes have run on this graph.
+  Impl(const Graph& graph, const CompileOptions& options, Device& device, Choices choices = {},
+       bool passed = false);
 
   // outputs_aligned: every output starts at a multiple of 16 bytes on the device.
   std::shared_ptr<const Instance> instance(const TensorMap& inputs, bool outputs_aligned = true);
@@ -119,7 +122,7 @@ struct Program::Impl {
 
 // compile() for a device that is at hand.
 Program compile_on(Device& device, const Graph& graph, const CompileOptions& options,
-                   Choices choices = {});
+                   Choices choices = {}, bool passed = false);
 
 std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs,
                                               bool outputs_aligned);

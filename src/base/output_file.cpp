@@ -1,5 +1,5 @@
 // Temporary file, write, close, rename; every step is checked.
-#include "frames/encode/output_file.hpp"
+#include "base/output_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
-#include "frames/path_text.hpp"
+#include "base/path_text.hpp"
 
 namespace fuseline {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-namespace fuseline::onnx {
+namespace fuseline {
 
 struct MappedFile {
   std::shared_ptr<const void> owner;  // unmaps when the last copy goes
@@ -16,4 +16,4 @@ struct MappedFile {
 // program's weights once they were read.
 MappedFile map_file(const std::filesystem::path& path);
 
-}  // namespace fuseline::onnx
+}  // namespace fuseline

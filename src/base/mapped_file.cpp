@@ -1,5 +1,5 @@
 // Mapping files into memory.
-#include "onnx/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include "base/descriptor.hpp"
 #include "base/fail.hpp"
 
-namespace fuseline::onnx {
+namespace fuseline {
 
 MappedFile map_file(const std::filesystem::path& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -29,4 +29,4 @@ MappedFile map_file(const std::filesystem::path& path) {
   return {owner, {static_cast<const char*>(memory), size}};
 }
 
-}  // namespace fuseline::onnx
+}  // namespace fuseline

@@ -1,5 +1,5 @@
 // Paths in messages.
-#include "frames/path_text.hpp"
+#include "base/path_text.hpp"
 
 #include <fmt/core.h>
 
