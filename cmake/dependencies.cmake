@@ -34,4 +34,7 @@ target_include_directories(fuseline_llvm SYSTEM INTERFACE ${LLVM_INCLUDE})
 target_link_libraries(fuseline_llvm INTERFACE ${LLVM_LIBRARY})
 message(STATUS "LLVM ${LLVM_VERSION}: ${LLVM_LIBRARY}")
 
+# Without oneDNN contractions are generated kernels: right, but slow.
+find_package(dnnl QUIET)
+
 find_package(CUDAToolkit QUIET)

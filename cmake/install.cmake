@@ -10,6 +10,9 @@ install(TARGETS fuseline fuseline_media EXPORT fuseline-targets
 # Opened at run time, each beside the library that opens it.
 install(TARGETS fuseline_cpu fuseline_codegen fuseline_cuda
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET fuseline_onednn)
+  install(TARGETS fuseline_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS fuseline_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/fuseline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def" PATTERN "*.h")

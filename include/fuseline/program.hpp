@@ -35,6 +35,7 @@ enum class Precision {
 struct CompileOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda", "cuda:N"
   bool fusion = true;           // false: one kernel an operation, for comparison
+  bool library = true;          // false: contractions are generated too, none is a library call
   bool parity = false;          // f16 and bf16 rounded at every value, as evaluate does
   Record record = Record::automatic;
   bool deterministic = false;                // nothing is chosen by measurement
@@ -47,6 +48,7 @@ struct CompileOptions {
 // What is known of one kernel of a Program.
 struct KernelReport {
   std::string name;
+  bool is_call = false;                 // of the device's library: no code is generated
   std::string plan;                     // how its Region is laid out, one line
   std::vector<std::string> operations;  // the operations inside
   std::vector<std::string> origins;     // the model's nodes that they come from

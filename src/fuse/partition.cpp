@@ -9,7 +9,8 @@
 #include <set>
 
 #include "base/fail.hpp"
-#include "fuse/region.hpp"
+#include "fuse/call.hpp"
+#include "fuse/find_calls.hpp"
 #include "fuse/rewrite.hpp"
 #include "graph/op_table.hpp"
 
@@ -54,13 +55,19 @@ class Partitioner {
   Partitioner(const Graph& graph, const PartitionOptions& options)
       : graph_(graph), options_(options) {}
 
-  std::vector<Region> run() {
+  std::vector<Work> run() {
     count_consumers();
+    calls_ = find_calls(graph_, options_, consumers_);
     choose_roots();
     while (group_roots()) groups_.clear();
-    std::vector<Region> regions;
-    for (std::size_t g : order()) regions.push_back(build(g));
-    return regions;
+    std::vector<Work> work;
+    for (std::size_t g : order()) {
+      if (groups_[g].call)
+        work.emplace_back(build_call(groups_[g].points[0]));
+      else
+        work.emplace_back(build(g));
+    }
+    return work;
   }
 
  private:
@@ -68,6 +75,7 @@ class Partitioner {
     Space space;
     std::vector<ValueId> points, reductions, results;
     std::set<std::size_t> before;  // groups that must run first
+    bool call = false;             // a library's; nothing joins it
   };
 
   const Node& node(ValueId value) const { return graph_.node_of(value); }
@@ -90,11 +98,23 @@ class Partitioner {
 
   // ---- roots
 
+  void add_call_roots() {
+    for (const auto& [output, call] : calls_) {
+      if (!live_[output]) continue;
+      add_root(output, "a library call computes it");
+      for (ValueId inner : call.operations)
+        if (inner != output) absorbed_.insert(inner);
+      for (ValueId operand : call.operands)
+        if (!is_leaf(node(operand).op)) add_root(operand, "a library call reads it");
+    }
+  }
+
   void choose_roots() {
+    add_call_roots();
     std::vector<int> cost(graph_.value_count());
     for (const Node& n : graph_.nodes()) {
       ValueId v = n.output;
-      if (is_leaf(n.op) || !live_[v]) continue;
+      if (is_leaf(n.op) || !live_[v] || absorbed_.contains(v)) continue;
       int sum = 1;
       for (ValueId input : n.inputs) sum += is_root(input) ? 0 : cost[input];
       cost[v] = std::min(sum, 1 << 20);
@@ -197,6 +217,11 @@ class Partitioner {
     std::set<std::size_t> before;
     std::set<ValueId> stored = stored_inputs(root);
     for (ValueId v : stored) before.insert(group_of_.at(v));
+    if (calls_.contains(root)) {
+      groups_.push_back({{}, {root}, {}, {}, before, true});
+      group_of_[root] = groups_.size() - 1;
+      return;
+    }
     if (options_.fuse && place_as_result(root, stored, before)) return;
     Space space = space_of(root);
     for (std::size_t g = 0; options_.fuse && g < groups_.size(); ++g) {
@@ -204,13 +229,14 @@ class Partitioner {
       join(g, space, root, before);
       return;
     }
-    groups_.push_back({space, {}, {}, {}, {}});
+    groups_.push_back({space, {}, {}, {}, {}, false});
     join(groups_.size() - 1, space, root, before);
   }
 
   bool can_join(std::size_t g, const Space& space, const std::set<ValueId>& stored,
                 const std::set<std::size_t>& before) const {
     const Group& group = groups_[g];
+    if (group.call) return false;
     if (group.space.dims != space.dims || group.space.unroll != space.unroll) {
       // A value over the pixels joins one over pixels and channels, whose channels are written out.
       bool same_pixels =
@@ -249,6 +275,7 @@ class Partitioner {
     if (is_reduction(root) || stored.empty()) return false;
     std::size_t g = group_of_.at(*stored.rbegin());
     Group& group = groups_[g];
+    if (group.call) return false;
     bool all_here = std::all_of(stored.begin(), stored.end(), [&](ValueId v) {
       return group_of_.at(v) == g &&
              ((is_reduction(v) && space_of(v).has_reduction()) || is_result(g, v));
@@ -322,6 +349,13 @@ class Partitioner {
     std::map<ValueId, std::vector<int>> reduction_position;  // by unrolled index
     int unrolled = 0;
   };
+
+  Call build_call(ValueId output) const {
+    Call call = calls_.at(output);
+    call.reasons.push_back(
+        fmt::format("{} is stored: {}", describe(output), reasons_.at(output)));
+    return call;
+  }
 
   Region build(std::size_t g) {
     const Group& group = groups_[g];
@@ -529,6 +563,8 @@ class Partitioner {
   std::vector<bool> live_;  // by value
   std::vector<std::vector<ValueId>> consumers_;
   std::vector<int> cost_;
+  std::map<ValueId, Call> calls_;           // by the value that they store
+  std::set<ValueId> absorbed_;              // computed inside a call, never stored
   std::map<ValueId, std::string> reasons_;  // the roots, and why
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
@@ -537,7 +573,7 @@ class Partitioner {
 
 }  // namespace
 
-std::vector<Region> partition(const Graph& graph, const PartitionOptions& options) {
+std::vector<Work> partition(const Graph& graph, const PartitionOptions& options) {
   return Partitioner(graph, options).run();
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fuse/region.hpp"
-#include "fuse/target.hpp"
+#include "graph/target.hpp"
 
 namespace fuseline {
 

@@ -58,14 +58,4 @@ struct Region {
   std::vector<std::string> reasons;  // why its borders are where they are
 };
 
-// Where the space is cut: everything between library calls, as few kernels as the rules allow.
-struct PartitionOptions {
-  bool fuse = true;     // false: one kernel an operation, the unfused schedule
-  bool parity = false;  // round f16 and bf16 at every value, not only where they are stored
-  int max_operations = 512;  // an expression above this is stored and read back
-};
-
-// The regions in an order in which they can run. Every graph output is written by one of them.
-std::vector<Region> partition(const Graph& graph, const PartitionOptions& options);
-
 }  // namespace fuseline

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "fuse/call.hpp"
 #include "fuse/loop_ir.hpp"
-#include "fuse/target.hpp"
+#include "graph/target.hpp"
 #include "fuseline/tensor.hpp"
 
 namespace fuseline {
@@ -40,6 +41,33 @@ struct Launch {
   int threads = 0;                        // a block; CPUs do not ask
 };
 
+// A tensor of a library call.
+struct CallOperand {
+  DType dtype = DType::f32;
+  Shape shape;
+  Shape strides;                   // elements
+  const void* constant = nullptr;  // host memory of what never changes: may be rearranged once
+};
+
+// A contraction at one size. Spatial lists have one entry an axis; see ops.def for their meaning.
+struct CallRequest {
+  OpCode op = OpCode::matmul;
+  std::vector<CallOperand> operands;  // the contraction's, then the bias
+  CallOperand result;
+  Shape strides, dilations, before;
+  std::int64_t groups = 1;
+  std::int64_t x_block = 0, y_block = 0;  // channels of a block, 0: plain
+  Epilogue epilogue;
+};
+
+// A library call that is ready to run at its size.
+class PreparedCall {
+ public:
+  virtual ~PreparedCall() = default;
+  std::string implementation;      // what the library chose, in its words
+  std::int64_t scratch_bytes = 0;  // working memory of a run
+};
+
 class Recording {
  public:
   virtual ~Recording() = default;
@@ -62,6 +90,8 @@ class Queue {
  public:
   virtual ~Queue() = default;
   virtual void launch(const Launch& launch) = 0;
+  // Buffers: the request's operands, its result, the scratch memory.
+  virtual void call(const PreparedCall& call, std::span<void* const> buffers);
   virtual void fill_zero(void* memory, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;        // on the device
   virtual void upload(void* to, const void* host, std::size_t bytes) = 0;      // from host memory
@@ -98,6 +128,10 @@ class Device {
   virtual std::vector<std::string> remarks() const { return {}; }
   // Thread-safe. From the disk cache where possible.
   virtual std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) = 0;
+  // Element types of the contractions that prepare() takes; what it needs is opened here.
+  virtual std::vector<DType> call_types() { return {}; }
+  // Thread-safe.
+  virtual std::shared_ptr<const PreparedCall> prepare(const CallRequest& request);
   // The generated text (LLVM IR or CUDA C), made when asked for.
   virtual std::string source_of(const loop::Kernel& kernel) = 0;
   virtual std::unique_ptr<Queue> make_queue() = 0;
@@ -111,7 +145,7 @@ class Device {
 
 // The one C function of a back-end library. `abi` must equal device_abi; on failure it returns
 // nullptr and sets *reason to a static or thread-local text.
-inline constexpr std::uint32_t device_abi = 1;
+inline constexpr std::uint32_t device_abi = 2;
 extern "C" using OpenDevice = Device * (std::uint32_t abi, int index, const char** reason);
 inline constexpr const char* open_device_symbol = "fuseline_open_device";
 

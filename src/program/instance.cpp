@@ -9,6 +9,11 @@
 #include "program/tune.hpp"
 
 namespace fuseline {
+
+std::string_view Step::name() const {
+  return kernel ? std::string_view(kernel->lowered.kernel.name) : call_name;
+}
+
 namespace {
 
 constexpr std::int64_t index32_limit = std::int64_t{1} << 31;
@@ -34,7 +39,12 @@ class InstanceMaker {
     for (const NamedValue& output : program_.graph.outputs())
       instance_->output_shapes.push_back(
           shape_of(program_.graph.type(output.value).dims, instance_->sizes));
-    for (std::size_t i = 0; i < program_.regions.size(); ++i) add_step(i);
+    for (const Task& task : program_.tasks) {
+      if (task.call)
+        add_call(task);
+      else
+        add_kernel(*task.kernels);
+    }
     place_in_arena();
     return instance_;
   }
@@ -123,8 +133,7 @@ class InstanceMaker {
     return aligned;
   }
 
-  void add_step(std::size_t position) {
-    RegionKernels& kernels = *program_.regions[position];
+  void add_kernel(RegionKernels& kernels) {
     const Region& region = kernels.region();
     DimBindings sizes = instance_->sizes;
     PlanGuards guards;
@@ -242,13 +251,13 @@ class InstanceMaker {
       Place place;
       switch (argument.kind) {
         case Kind::source:
-          place = place_of(region.sources[index].value, at, step.places.size());
+          place = place_of(region.sources[index].value, at, step.places.size(), true);
           break;
         case Kind::point:
-          place = place_of(region.points[index].value, at, step.places.size());
+          place = place_of(region.points[index].value, at, step.places.size(), false);
           break;
         case Kind::result:
-          place = place_of(region.results[index].value, at, step.places.size());
+          place = place_of(region.results[index].value, at, step.places.size(), false);
           break;
         case Kind::ticket:
           place = {Place::Kind::ticket, at, 0, static_cast<std::int64_t>(size_of(argument.dtype))};
@@ -265,13 +274,60 @@ class InstanceMaker {
     }
   }
 
-  Place place_of(ValueId value, std::size_t step, std::size_t argument) {
+  Shape shape_of_value(ValueId value) const {
+    return shape_of(program_.graph.type(value).dims, instance_->sizes);
+  }
+
+  CallOperand operand_of(ValueId value) const {
+    CallOperand operand{program_.graph.type(value).dtype, shape_of_value(value), {}};
+    const Tensor* tensor = input_of(value);
+    operand.strides = tensor ? tensor->strides() : dense_strides(operand.shape);
+    if (auto constant = program_.constant_of.find(value); constant != program_.constant_of.end())
+      operand.constant = program_.graph.node_of(value).attributes.tensor("value").data();
+    return operand;
+  }
+
+  CallRequest request_of(const Call& call) const {
+    const Node& n = program_.graph.node_of(call.operation);
+    CallRequest request{.op = n.op, .epilogue = call.epilogue};
+    for (ValueId value : call.operands) request.operands.push_back(operand_of(value));
+    request.result = operand_of(call.output);
+    if (n.op == OpCode::matmul) return request;
+    request.strides = n.attributes.integers("strides");
+    request.dilations = n.attributes.integers("dilations");
+    request.before = shape_of(n.attributes.dims("before"), instance_->sizes);
+    request.groups = n.attributes.integer("groups");
+    request.x_block = n.attributes.integer_or("x_block", 0);
+    request.y_block = n.attributes.integer_or("y_block", 0);
+    return request;
+  }
+
+  void add_call(const Task& task) {
+    const Call& call = *task.call;
+    std::size_t at = instance_->steps.size();
+    if (element_count(shape_of_value(call.output)) == 0) return;
+    CallRequest request = request_of(call);
+    Step step;
+    step.call_name = task.name;
+    step.call = program_.device.prepare(request);
+    instance_->steps.push_back(step);
+    for (ValueId value : call.operands) {
+      Place place = place_of(value, at, instance_->steps[at].places.size(), true);
+      instance_->steps[at].places.push_back(place);
+    }
+    Place place = place_of(call.output, at, call.operands.size(), false);
+    instance_->steps[at].places.push_back(place);
+    needs_.push_back({{step.call->scratch_bytes, static_cast<int>(at), static_cast<int>(at)},
+                      {{at, call.operands.size() + 1}}});
+    instance_->steps[at].places.emplace_back();
+  }
+
+  Place place_of(ValueId value, std::size_t step, std::size_t argument, bool reads) {
     const auto& inputs = program_.graph.inputs();
     const auto& outputs = program_.graph.outputs();
     auto is_value = [&](const NamedValue& v) { return v.value == value; };
     bool written = std::any_of(outputs.begin(), outputs.end(), is_value);
     auto input = std::find_if(inputs.begin(), inputs.end(), is_value);
-    bool reads = argument < program_.regions[step]->region().sources.size();
     if (input != inputs.end() && reads)
       return {Place::Kind::input, static_cast<std::size_t>(input - inputs.begin()), 0};
     if (auto constant = program_.constant_of.find(value);

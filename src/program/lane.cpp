@@ -88,7 +88,7 @@ Lane::Impl::Impl(std::shared_ptr<Program::Impl> owner) : program(std::move(owner
   queue_ = program->device.make_queue();
   arena_ = program->device.make_arena();
   staging_ = program->device.make_arena();
-  std::size_t bytes = std::max<std::size_t>(1, program->regions.size()) * ticket_stride;
+  std::size_t bytes = std::max<std::size_t>(1, program->tasks.size()) * ticket_stride;
   tickets_ = program->device.allocate(bytes);
   dummy_ = program->device.allocate(dummy_bytes);
   queue_->fill_zero(tickets_.get(), bytes);
@@ -212,10 +212,9 @@ void Lane::Impl::submit(const TensorMap& inputs, const TensorMap& outputs) {
 }
 
 std::string Lane::Impl::suspects() const {
-  if (checked_) return "kernel " + checked_->kernel->lowered.kernel.name;
+  if (checked_) return fmt::format("kernel {}", checked_->name());
   if (!running_ || running_->steps.empty()) return "its copies";
-  if (running_->steps.size() == 1)
-    return "kernel " + running_->steps[0].kernel->lowered.kernel.name;
+  if (running_->steps.size() == 1) return fmt::format("kernel {}", running_->steps[0].name());
   return fmt::format("one of its {} kernels ({}=each tells which)", running_->steps.size(),
                      name_of(EnvVar::check));
 }

@@ -7,21 +7,21 @@
 
 namespace fuseline {
 
-void Lane::Impl::launch(const Step& step) {
+void Lane::Impl::start(const Step& step) {
   bind(step);
-  Launch launch{step.kernel->compiled.get(), pointers_, bytes_, step.params, step.blocks,
-                step.shape.threads};
-  if (!observer && !check_each_) {
-    queue_->launch(launch);
-    return;
-  }
+  if (step.call) return queue_->call(*step.call, pointers_);
+  queue_->launch({step.kernel->compiled.get(), pointers_, bytes_, step.params, step.blocks,
+                  step.shape.threads});
+}
+
+void Lane::Impl::launch(const Step& step) {
+  if (!observer && !check_each_) return start(step);
   checked_ = &step;
   auto begin = Observer::Clock::now();
-  queue_->launch(launch);
+  start(step);
   queue_->wait();
   checked_ = nullptr;
-  if (observer)
-    observer->on_kernel(step.kernel->lowered.kernel.name, begin, Observer::Clock::now());
+  if (observer) observer->on_kernel(step.name(), begin, Observer::Clock::now());
 }
 
 // Everything of one run, in order. Between begin_record and end_record it is noted instead of done.

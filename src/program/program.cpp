@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "emit/cuda_c/print.hpp"
 #include "graph/check_sizes.hpp"
+#include "graph/op_table.hpp"
 #include "passes/pipeline.hpp"
 #include "program/device_registry.hpp"
 #include "program/program_impl.hpp"
@@ -32,6 +33,13 @@ std::string kernel_name(const Graph& graph, const Region& region) {
   return region.operations.empty() ? "fl_copy" : name;
 }
 
+std::string call_name(const Graph& graph, const Call& call) {
+  std::string name;
+  for (ValueId value : call.operations)
+    name += (name.empty() ? "" : "_") + std::string(name_of(graph.node_of(value).op));
+  return name;
+}
+
 void check_supported(const Graph& graph) {
   for (const Node& node : graph.nodes())
     for (const Dim& dim : graph.type(node.output).dims)
@@ -40,6 +48,11 @@ void check_supported(const Graph& graph) {
             "{}: its size {} is known only while it runs; Programs with such sizes are not "
             "supported yet",
             name_of(node.op), dim.to_string());
+}
+
+bool has_contraction(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const Node& n) { return info(n.op).space != nullptr; });
 }
 
 // The target that CUDA text is planned for where no GPU is asked.
@@ -54,9 +67,9 @@ Target generic_cuda_target() {
 }
 
 // Each once, in the graph's order.
-std::vector<std::string> origins_of(const Graph& graph, const Region& region) {
+std::vector<std::string> origins_of(const Graph& graph, const std::vector<ValueId>& values) {
   std::vector<std::string> origins;
-  for (ValueId value : region.operations) {
+  for (ValueId value : values) {
     const std::string& name = graph.node_of(value).origin;
     if (!name.empty() && std::find(origins.begin(), origins.end(), name) == origins.end())
       origins.push_back(name);
@@ -82,6 +95,7 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
   if (options.deterministic && !choices.shape)
     choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
   check_supported(graph);
+  if (options.library && has_contraction(graph)) call_types = device.call_types();
   plan_regions();
   upload_constants();
   std::set<std::string> operands = operand_inputs(graph);
@@ -89,13 +103,21 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
     if (operands.contains(graph.inputs()[i].name)) operand_inputs_.push_back(i);
 }
 
-std::vector<std::unique_ptr<RegionKernels>> Program::Impl::partitioned(int max_operations) {
-  std::vector<std::unique_ptr<RegionKernels>> made;
+std::vector<Task> Program::Impl::partitioned(int max_operations) {
+  std::vector<Task> made;
   std::set<std::string> names;
-  for (Region& region : partition(graph, {options.fusion, options.parity, max_operations})) {
-    std::string base = kernel_name(graph, region), name = base;
+  PartitionOptions how{options.fusion, options.parity, max_operations, call_types};
+  for (Work& work : partition(graph, how)) {
+    auto* region = std::get_if<Region>(&work);
+    std::string base = region ? kernel_name(graph, *region) : call_name(graph, std::get<Call>(work));
+    std::string name = base;
     for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
-    made.push_back(std::make_unique<RegionKernels>(std::move(region), name, device));
+    Task task{nullptr, std::nullopt, name};
+    if (region)
+      task.kernels = std::make_unique<RegionKernels>(std::move(*region), name, device);
+    else
+      task.call = std::move(std::get<Call>(work));
+    made.push_back(std::move(task));
   }
   return made;
 }
@@ -111,9 +133,11 @@ struct Spills {
 };
 
 // Compiles the Regions of so many operations, as a first run of ordinary size would.
-Spills spills_of(const std::vector<std::unique_ptr<RegionKernels>>& regions, int least) {
+Spills spills_of(const std::vector<Task>& tasks, int least) {
   Spills spills;
-  for (const auto& kernels : regions) {
+  for (const Task& task : tasks) {
+    if (!task.kernels) continue;
+    const auto& kernels = task.kernels;
     int operations = static_cast<int>(kernels->region().operations.size());
     if (operations < least) continue;
     PlanGuards guards = dense_guards(kernels->region());
@@ -133,10 +157,10 @@ Spills spills_of(const std::vector<std::unique_ptr<RegionKernels>>& regions, int
 void Program::Impl::plan_regions() {
   constexpr int attempts = 3;
   int limit = PartitionOptions().max_operations;
-  regions = partitioned(limit);
+  tasks = partitioned(limit);
   if (device.target().kind != DeviceKind::cuda || !options.fusion) return;
-  if (spills_of(regions, least_split_operations).bytes == 0) return;
-  Spills spills = spills_of(regions, 0);
+  if (spills_of(tasks, least_split_operations).bytes == 0) return;
+  Spills spills = spills_of(tasks, 0);
   for (int i = 0; i < attempts && spills.bytes > 0; ++i) {
     limit = std::min(limit, spills.operations) / 2;
     auto cut = partitioned(limit);
@@ -144,24 +168,36 @@ void Program::Impl::plan_regions() {
     if (left.bytes >= spills.bytes) continue;
     log_info("Regions above {} operations are cut: {} bytes were spilled, {} are", limit,
              spills.bytes, left.bytes);
-    regions = std::move(cut);
+    tasks = std::move(cut);
     spills = left;
   }
 }
 
 void Program::Impl::upload_constants() {
   auto queue = device.make_queue();
-  for (const auto& kernels : regions)
-    for (const RegionSource& source : kernels->region().sources) {
-      const Node& node = graph.node_of(source.value);
-      if (node.op != OpCode::constant || constant_of.contains(source.value)) continue;
-      constant_of[source.value] = constants.size();
-      const Tensor& tensor = node.attributes.tensor("value");
-      auto bytes = static_cast<std::size_t>(tensor.bytes());
-      constants.push_back(device.allocate(std::max<std::size_t>(bytes, 1)));
-      queue->upload(constants.back().get(), tensor.data(), bytes);
-    }
+  for (const Task& task : tasks) {
+    if (task.kernels)
+      for (const RegionSource& source : task.kernels->region().sources)
+        upload_constant(source.value, *queue);
+    if (task.call)
+      for (ValueId operand : task.call->operands) upload_constant(operand, *queue);
+  }
   queue->wait();
+}
+
+void Program::Impl::upload_constant(ValueId value, Queue& queue) {
+  const Node& node = graph.node_of(value);
+  if (node.op != OpCode::constant || constant_of.contains(value)) return;
+  constant_of[value] = constants.size();
+  const Tensor& tensor = node.attributes.tensor("value");
+  if (device.id().kind == DeviceKind::cpu) {  // read where it is, in the mapped file for instance
+    auto kept = std::make_shared<Tensor>(tensor);
+    constants.emplace_back(kept, kept->data());
+    return;
+  }
+  auto bytes = static_cast<std::size_t>(tensor.bytes());
+  constants.push_back(device.allocate(std::max<std::size_t>(bytes, 1)));
+  queue.upload(constants.back().get(), tensor.data(), bytes);
 }
 
 std::size_t Program::Impl::KeyHash::operator()(const std::vector<std::int64_t>& key) const {
@@ -324,19 +360,44 @@ std::vector<Shape> Program::output_shapes(const TensorMap& inputs) const {
   return impl_->instance(inputs)->output_shapes;
 }
 
+namespace {
+
+std::vector<std::string> operation_names(const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<std::string> names;
+  for (ValueId value : values)
+    names.push_back(fmt::format("%{} = {}", value, name_of(graph.node_of(value).op)));
+  return names;
+}
+
+KernelReport report_of(const Graph& graph, const Task& task) {
+  KernelReport report;
+  report.name = task.name;
+  report.plan = "a call of the device's library";
+  report.is_call = true;
+  report.operations = operation_names(graph, task.call->operations);
+  report.origins = origins_of(graph, task.call->operations);
+  report.reasons = task.call->reasons;
+  return report;
+}
+
+}  // namespace
+
 std::vector<KernelReport> Program::report() const {
   std::vector<KernelReport> reports;
-  for (const auto& kernels : impl_->regions) {
+  for (const Task& task : impl_->tasks) {
+    if (task.call) {
+      reports.push_back(report_of(impl_->graph, task));
+      continue;
+    }
+    const auto& kernels = task.kernels;
     const Region& region = kernels->region();
     PlanGuards guards = dense_guards(region);
     auto kernel = kernels->get(guards);
     KernelReport report;
     report.name = kernels->name();
     report.plan = kernel->plan.describe();
-    for (ValueId value : region.operations)
-      report.operations.push_back(
-          fmt::format("%{} = {}", value, name_of(impl_->graph.node_of(value).op)));
-    report.origins = origins_of(impl_->graph, region);
+    report.operations = operation_names(impl_->graph, region.operations);
+    report.origins = origins_of(impl_->graph, region.operations);
     report.reasons = region.reasons;
     report.loop_ir = loop::to_text(kernel->lowered.kernel);
     report.source = impl_->device.source_of(kernel->lowered.kernel);
@@ -354,7 +415,8 @@ std::vector<KernelReport> Program::report() const {
 
 ProgramStats Program::stats() const {
   ProgramStats stats;
-  for (const auto& kernels : impl_->regions) stats.kernels += kernels->count();
+  for (const Task& task : impl_->tasks)
+    if (task.kernels) stats.kernels += task.kernels->count();
   stats.recording = impl_->device.make_queue()->record_refusal();
   std::lock_guard lock(impl_->mutex);
   stats.instances = static_cast<int>(impl_->instance_count());
@@ -372,9 +434,14 @@ MemoryUse Program::memory(const TensorMap& inputs) const {
 
 std::vector<ValueId> Program::stored() const {
   std::vector<ValueId> values;
-  for (const auto& kernels : impl_->regions) {
-    for (const RegionOutput& point : kernels->region().points) values.push_back(point.value);
-    for (const RegionOutput& result : kernels->region().results) values.push_back(result.value);
+  for (const Task& task : impl_->tasks) {
+    if (task.call) {
+      values.push_back(task.call->output);
+      continue;
+    }
+    const Region& region = task.kernels->region();
+    for (const RegionOutput& point : region.points) values.push_back(point.value);
+    for (const RegionOutput& result : region.results) values.push_back(result.value);
   }
   return values;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <list>
 #include <map>
 #include <mutex>
@@ -50,12 +51,23 @@ struct Place {
   std::int64_t bytes = 0;   // arena, constant, ticket
 };
 
+// One kernel or one library call.
 struct Step {
+  std::string_view name() const;
   std::shared_ptr<const Kernel> kernel;
-  std::vector<Place> places;  // by kernel argument
+  std::shared_ptr<const PreparedCall> call;
+  std::string_view call_name;
+  std::vector<Place> places;  // by kernel argument; of a call: operands, result, scratch memory
   std::vector<std::uint64_t> params;
   std::int64_t blocks = 0;
   LaunchShape shape;
+};
+
+// What the schedule does at one place, at any size.
+struct Task {
+  std::unique_ptr<RegionKernels> kernels;  // of a Region
+  std::optional<Call> call;                // or this
+  std::string name;
 };
 
 // A Program at one size: immutable, shared by Lanes.
@@ -91,7 +103,8 @@ struct Program::Impl {
   CompileOptions options;
   Choices choices;
   Device& device;
-  std::vector<std::unique_ptr<RegionKernels>> regions;
+  std::vector<DType> call_types;  // contractions of these go to the device's library
+  std::vector<Task> tasks;
   std::vector<std::shared_ptr<void>> constants;  // on the device, by node order
   std::map<ValueId, std::size_t> constant_of;
 
@@ -109,9 +122,10 @@ struct Program::Impl {
   using Entry = std::pair<std::vector<std::int64_t>, std::shared_ptr<const Instance>>;
   void key_of(const TensorMap& inputs, bool outputs_aligned, std::vector<std::int64_t>& key) const;
   std::shared_ptr<const Instance> find(const std::vector<std::int64_t>& key);
-  std::vector<std::unique_ptr<RegionKernels>> partitioned(int max_operations);
+  std::vector<Task> partitioned(int max_operations);
   void plan_regions();
   void upload_constants();
+  void upload_constant(ValueId value, Queue& queue);
   std::list<Entry> recent_;
   std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;
   std::vector<std::size_t> operand_inputs_;  // inputs whose values are sizes
@@ -187,6 +201,7 @@ struct Lane::Impl {
              std::int64_t& staged);
   void schedule(const Instance& instance);
   void bind(const Step& step);
+  void start(const Step& step);
   void launch(const Step& step);
   void execute(const std::shared_ptr<const Instance>& instance);
   RecordState& state_of(const std::shared_ptr<const Instance>& instance);

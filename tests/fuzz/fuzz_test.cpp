@@ -50,14 +50,15 @@ struct Coverage {
       rows = 0, columns = 0, pitched = 0, multi_block = 0;
 };
 
-void count(Coverage& total, const Graph& graph, const std::vector<Region>& regions,
+void count(Coverage& total, const Graph& graph, const std::vector<Work>& all,
            const Target& target) {
   ++total.graphs;
   for (const Node& node : graph.nodes())
     if (info(node.op).group == OpGroup::structural && !node.inputs.empty() &&
         node.op != OpCode::cast)
       ++total.index_maps;
-  for (const Region& region : regions) {
+  for (const Work& work : all) {
+    const auto& region = std::get<Region>(work);
     ++total.regions;
     total.outputs += static_cast<int>(region.points.size() + region.results.size());
     total.reductions += static_cast<int>(region.reductions.size());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/fail.hpp"
+#include "device/cpu/call_library.hpp"
 #include "device/cpu/host.hpp"
 #include "device/cpu/kernel_table.hpp"
 #include "device/cpu/queue.hpp"
@@ -23,6 +24,9 @@ class CpuDevice final : public Device {
     target_.name = cpu.cpu;
     target_.vector_bytes = cpu.vector_bytes();
     target_.processors = threads_;
+    // Measured on YOLOv8n's convolutions, oneDNN 2.6, one thread: with AVX2 blocks of eight take
+    // 106 ms where all channels together take 126; with AVX-512 both take 34 ms.
+    target_.channel_block = cpu.vector_bytes() >= 64 ? 0 : 8;
   }
 
   DeviceId id() const override { return {DeviceKind::cpu, 0}; }
@@ -30,6 +34,13 @@ class CpuDevice final : public Device {
   std::string identity() const override { return target_.name; }
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     return kernels_.get(kernel);
+  }
+  std::vector<DType> call_types() override {
+    CallLibrary* library = call_library();
+    return library ? library->types() : std::vector<DType>();
+  }
+  std::shared_ptr<const PreparedCall> prepare(const CallRequest& request) override {
+    return call_library()->prepare(request, threads_);
   }
   std::string source_of(const loop::Kernel& kernel) override { return kernels_.source_of(kernel); }
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(threads_); }

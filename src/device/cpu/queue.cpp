@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/fail.hpp"
+#include "device/cpu/call_library.hpp"
 #include "device/cpu/kernel_table.hpp"
 
 namespace fuseline::cpu {
@@ -32,6 +33,10 @@ void CpuQueue::launch(const Launch& launch) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (std::int64_t i = 0; i < portions; ++i)
     run(buffers, params, blocks * i / portions, blocks * (i + 1) / portions, blocks);
+}
+
+void CpuQueue::call(const PreparedCall& call, std::span<void* const> buffers) {
+  static_cast<const CpuCall&>(call).run(buffers, threads_);
 }
 
 void CpuQueue::fill_zero(void* memory, std::size_t bytes) {

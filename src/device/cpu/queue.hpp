@@ -10,6 +10,7 @@ class CpuQueue final : public Queue {
   explicit CpuQueue(int threads) : threads_(threads) {}
 
   void launch(const Launch& launch) override;
+  void call(const PreparedCall& call, std::span<void* const> buffers) override;
   void fill_zero(void* memory, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }

@@ -15,6 +15,8 @@ struct Target {
   int warp = 1;           // lanes that shuffle with each other
   int processors = 1;     // cores or multiprocessors
   int sm = 0;             // compute capability x 10 (CUDA only)
+  // Channels that lie next to each other where such calls are fastest; 0: all of them.
+  std::int64_t channel_block = 0;
 };
 
 }  // namespace fuseline
