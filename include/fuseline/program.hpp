@@ -50,6 +50,7 @@ struct KernelReport {
   std::string name;
   bool is_call = false;                 // of the device's library: no code is generated
   std::string plan;                     // how its Region is laid out, one line
+  std::vector<ValueId> values;          // of the Program's graph, computed inside
   std::vector<std::string> operations;  // the operations inside
   std::vector<std::string> origins;     // the model's nodes that they come from
   std::vector<std::string> reasons;     // why its borders are where they are

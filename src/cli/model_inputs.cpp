@@ -69,8 +69,8 @@ void add_defaults(const ModelFile& model, TensorMap& inputs) {
     if (!is_given(inputs, name)) inputs.emplace_back(name, tensor);
 }
 
-void ModelOptions::add_to(CLI::App& command) {
-  command.add_option("MODEL", model, "An ONNX file, or what `compile` wrote")->required();
+void ModelOptions::add_to(CLI::App& command, bool required) {
+  command.add_option("MODEL", model, "An ONNX file, or what `compile` wrote")->required(required);
   command.add_option("--input", inputs, "NAME=FILE: .npy, .pb, picture; or all in one .npz")
       ->type_name("FILE");
   auto text = [&](const char* name, std::string& value, const char* type, const char* help) {

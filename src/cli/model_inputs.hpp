@@ -25,7 +25,8 @@ struct ModelOptions {
   std::vector<std::string> sizes;
   PictureOptions picture;
 
-  void add_to(CLI::App& command);
+  // `required`: the command has no other use than with a model.
+  void add_to(CLI::App& command, bool required = true);
   CompileOptions compile_options() const;
   void apply_threads() const;
 };

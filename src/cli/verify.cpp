@@ -14,6 +14,7 @@
 #include "cli/model_inputs.hpp"
 #include "cli/parse.hpp"
 #include "cli/terminal.hpp"
+#include "cli/verify_calls.hpp"
 #include "cli/verify_folder.hpp"
 #include "cli/verify_model.hpp"
 #include "cli/verify_suggest.hpp"
@@ -60,7 +61,12 @@ struct Outcome {
   std::vector<CheckRow> rows;
   bool compared_nodes = false;
   std::vector<CheckRow> nodes;
+  std::vector<CallCheck> calls;
   std::optional<Suggestion> suggestion;
+  bool fine() const {
+    return all_fine(rows) && std::all_of(calls.begin(), calls.end(),
+                                         [](const CallCheck& call) { return call.wrong == 0; });
+  }
   const CheckRow* first_deviation() const {
     for (const CheckRow& row : nodes)
       if (!row.difference.is_fine()) return &row;
@@ -134,6 +140,7 @@ Outcome check_model(const VerifyOptions& options, const CompileOptions& compile_
     outcome.compared_nodes = true;
     outcome.nodes = check.nodes();
   }
+  outcome.calls = check_calls(compile(graph, compile_options), inputs, compile_options, seed);
   if (options.suggest)
     outcome.suggestion = fine ? Suggestion{} : suggest(graph, check, compile_options);
   return outcome;
@@ -179,8 +186,14 @@ void print_outcome_json(const Outcome& outcome, const VerifyOptions& options, To
   Json json = {{"rtol", tolerance.relative},
                {"atol", tolerance.absolute},
                {"precision", options.model.precision},
-               {"ok", all_fine(outcome.rows)},
+               {"ok", outcome.fine()},
                {"outputs", rows_json(outcome.rows)}};
+  json["library_calls"] = Json::array();
+  for (const CallCheck& call : outcome.calls)
+    json["library_calls"].push_back({{"name", call.name},
+                                     {"points", call.points},
+                                     {"wrong", call.wrong},
+                                     {"first", call.first}});
   if (outcome.compared_nodes) json["nodes"] = rows_json(outcome.nodes);
   if (const CheckRow* first = outcome.first_deviation()) json["first_deviation"] = row_json(*first);
   if (const auto& s = outcome.suggestion) {
@@ -212,6 +225,19 @@ void print_nodes(const Outcome& outcome, bool listed) {
                "none of them deviates while all are outputs: what deviates is never stored");
 }
 
+void print_calls(const std::vector<CallCheck>& calls) {
+  if (calls.empty()) return;
+  std::int64_t points = 0;
+  for (const CallCheck& call : calls) {
+    points += call.points;
+    if (call.wrong)
+      print_line(stdout, fmt::format("FAILED  library call {}: {} of {} points, the first {}",
+                                     call.name, call.wrong, call.points, call.first));
+  }
+  print_line(stdout, fmt::format("library calls checked against their definition: {}, at {} points",
+                                 calls.size(), points));
+}
+
 void print_suggestion(const Suggestion& s, const std::string& precision) {
   if (!s.problem.empty()) return print_line(stdout, s.problem);
   if (s.keep.empty()) return print_line(stdout, "no node needs to stay in fp32");
@@ -225,7 +251,7 @@ int verify_model(const VerifyOptions& options) {
   Tolerance tolerance{parse_tolerance("--rtol", options.rtol),
                       parse_tolerance("--atol", options.atol)};
   Outcome outcome = check(options, tolerance);
-  bool fine = all_fine(outcome.rows);
+  bool fine = outcome.fine();
   if (options.json) {
     print_outcome_json(outcome, options, tolerance);
     return fine ? exit_fine : exit_some_failed;
@@ -237,6 +263,7 @@ int verify_model(const VerifyOptions& options) {
     print_line(stdout, fmt::format("{} of {} are ok", ok, outcome.rows.size()));
   }
   print_nodes(outcome, options.nodes);
+  print_calls(outcome.calls);
   if (outcome.suggestion) print_suggestion(*outcome.suggestion, options.model.precision);
   print_line(stdout, fmt::format("tolerance: atol {:g} + rtol {:g} x the reference",
                                  tolerance.absolute, tolerance.relative));

@@ -374,6 +374,7 @@ KernelReport report_of(const Graph& graph, const Task& task) {
   report.name = task.name;
   report.plan = "a call of the device's library";
   report.is_call = true;
+  report.values = task.call->operations;
   report.operations = operation_names(graph, task.call->operations);
   report.origins = origins_of(graph, task.call->operations);
   report.reasons = task.call->reasons;
@@ -396,6 +397,7 @@ std::vector<KernelReport> Program::report() const {
     KernelReport report;
     report.name = kernels->name();
     report.plan = kernel->plan.describe();
+    report.values = region.operations;
     report.operations = operation_names(impl_->graph, region.operations);
     report.origins = origins_of(impl_->graph, region.operations);
     report.reasons = region.reasons;
