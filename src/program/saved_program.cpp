@@ -12,7 +12,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <new>
 #include <optional>
+#include <span>
 
 #include "base/fail.hpp"
 #include "base/json.hpp"
@@ -269,6 +272,21 @@ std::string_view name_of(Precision precision) {
   return precision == Precision::bf16 ? "bf16" : precision == Precision::fp16 ? "fp16" : "fp32";
 }
 
+namespace {
+
+std::uint64_t checksum_of(const Body& body) {
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                 &XXH3_freeState);
+  if (!state) throw std::bad_alloc();
+  XXH3_64bits_reset(state.get());
+  body.each_piece([&](std::span<const std::uint8_t> piece) {
+    XXH3_64bits_update(state.get(), piece.data(), piece.size());
+  });
+  return XXH3_64bits_digest(state.get());
+}
+
+}  // namespace
+
 void write_saved(const std::string& path, const SavedProgram& program) {
   Body body;
   std::string header = header_of(program, body);
@@ -278,12 +296,7 @@ void write_saved(const std::string& path, const SavedProgram& program) {
   prefix.header_bytes = header.size();
   prefix.file_bytes = sizeof prefix + header.size() + body.size();
   prefix.header_sum = XXH3_64bits(header.data(), header.size());
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
-  body.each_piece([&](std::span<const std::uint8_t> piece) {
-    XXH3_64bits_update(&state, piece.data(), piece.size());
-  });
-  prefix.body_sum = XXH3_64bits_digest(&state);
+  prefix.body_sum = checksum_of(body);
   OutputFile file(path);
   file.write(bytes_of(&prefix, sizeof prefix));
   file.write(bytes_of(header.data(), header.size()));

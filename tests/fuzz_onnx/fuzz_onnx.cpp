@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "fuseline/error.hpp"
 #include "fuseline/onnx.hpp"
 #include "fuzz_onnx/message_tree.hpp"
 #include "passes/pipeline.hpp"

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "fuseline/error.hpp"
 #include "fuseline/onnx.hpp"
 #include "passes/pipeline.hpp"
 
