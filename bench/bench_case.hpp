@@ -20,6 +20,7 @@ class BenchCase {
 using Arguments = std::vector<std::string>;
 std::unique_ptr<BenchCase> make_mask_case(const Arguments& arguments);
 std::unique_ptr<BenchCase> make_chain_case(const Arguments& arguments);
+std::unique_ptr<BenchCase> make_model_case(const Arguments& arguments);
 std::unique_ptr<BenchCase> make_jpeg_case(const Arguments& arguments);
 // Compiles one Region in this process, which has compiled nothing yet, and prints what it took.
 void print_compile_times(const Arguments& arguments);

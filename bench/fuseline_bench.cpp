@@ -12,11 +12,12 @@ namespace {
 void run_command(const std::string& command, const Arguments& arguments) {
   if (command == "mask") return serve(*make_mask_case(arguments));
   if (command == "chain") return serve(*make_chain_case(arguments));
+  if (command == "model") return serve(*make_model_case(arguments));
   if (command == "jpeg") return serve(*make_jpeg_case(arguments));
   if (command == "compile") return print_compile_times(arguments);
   if (command == "verdicts") return print_verdicts(arguments);
   if (print_statistic(command)) return;
-  fail("'{}' is not one of mask, chain, jpeg, compile, verdicts, ratio, median", command);
+  fail("'{}' is not one of mask, chain, model, jpeg, compile, verdicts, ratio, median", command);
 }
 
 }  // namespace

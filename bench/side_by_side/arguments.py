@@ -5,6 +5,9 @@ import textwrap
 BENCHMARKS = {
     "mask-cpu": "3840x2160 RGB to mask and count, against OpenCV's three calls",
     "chain-cpu": "log(1 + exp(tanh((x - a) / b)) * c) on f32, against ONNX Runtime",
+    "yolov8n-cpu": "a model of YOLOv8n's shape at 640x640, against ONNX Runtime",
+    "deoldify-small-cpu": "a model of DeOldify's shape at 256x256, against ONNX Runtime",
+    "model-chain-cpu": "small operations between two convolutions, against ONNX Runtime",
     "jit-cold": "one Region from graph to machine code, against g++ -shared and dlopen",
     "mask-cuda": "4K frames on a CUDA device, beside copies, atomics, unfused kernels and NPP",
     "chain-cuda": "clip((x - a) / b * c + d) to half on CUDA, beside copies and PyTorch",
@@ -22,7 +25,7 @@ def positive(text):
 
 
 def parse(words):
-    names = "\n".join(f"  {name:<12} {what}" for name, what in BENCHMARKS.items())
+    names = "\n".join(f"  {name:<18} {what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="bench/peers", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures Fuseline and a peer in interleaved blocks, after comparing their "

@@ -12,6 +12,8 @@ from ours import Mismatch, Missing
 FIELDS = ("name", "unit", "ours", "peer", "peer_name", "ratio", "low", "high", "n")
 TABLES = ("rows", "ratios", "candidates", "notes")  # cuda_bench has printed them
 
+MODULES = dict.fromkeys(("yolov8n-cpu", "deoldify-small-cpu", "model-chain-cpu"), "model_cpu")
+
 
 def cpu_name():
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
@@ -46,7 +48,7 @@ def human(result):
 def main():
     options = arguments.parse(sys.argv[1:])
     busy = busy_share()
-    benchmark = importlib.import_module(options.name.replace("-", "_"))
+    benchmark = importlib.import_module(MODULES.get(options.name, options.name.replace("-", "_")))
     try:
         result = {"name": options.name, **benchmark.measure(options)}
     except Mismatch as error:

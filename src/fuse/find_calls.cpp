@@ -25,7 +25,7 @@ class CallFinder {
     Call call{n.output, n.output, n.inputs, {}, {n.output}, {}};
     // Parity rounds after the sum, fusion off stores it.
     if (!options_.fuse || options_.parity) return call;
-    take_bias(call);
+    take_scale_and_bias(call);
     take_activation(call);
     return call;
   }
@@ -57,32 +57,75 @@ class CallFinder {
     call.operations.push_back(value);
   }
 
-  // Sizes of one except where a result of this operation has its channels or columns.
-  bool is_bias(const Call& call, ValueId value) const {
-    const Node& leaf = graph_.node_of(value);
-    if (leaf.op != OpCode::constant || dims(value).empty()) return false;
-    const Node& n = graph_.node_of(call.operation);
-    const Dims &result = dims(call.output), &own = dims(value);
-    if (own.size() > result.size()) return false;
-    bool blocked = n.attributes.integer_or("y_block", 0) > 0;
-    for (std::size_t back = 1; back <= result.size(); ++back) {
-      std::size_t axis = result.size() - back;
-      Dim size = back <= own.size() ? own[own.size() - back] : Dim(1);
-      bool channel = n.op == OpCode::matmul ? back == 1 : axis == 1 || (blocked && back == 1);
-      if (size != (channel ? result[axis] : Dim(1))) return false;
+  // How many channels or columns the result has; 0 when that is not known.
+  std::int64_t channels(const Node& n) const {
+    if (n.op == OpCode::matmul) {
+      const Dim& columns = dims(n.output).back();
+      return columns.is_constant() ? columns.constant() : 0;
     }
-    return true;
+    const Dims& w = dims(n.inputs[1]);
+    Dim count = n.op == OpCode::conv ? w[0] : w[1] * n.attributes.integer("groups");
+    return count.is_constant() ? count.constant() : 0;
   }
 
-  void take_bias(Call& call) const {
-    auto user = only_user(call.output);
-    if (!user || graph_.node_of(*user).op != OpCode::add) return;
-    const auto& inputs = graph_.node_of(*user).inputs;
-    ValueId other = inputs[0] == call.output ? inputs[1] : inputs[0];
-    if (!is_bias(call, other) || dims(*user) != dims(call.output)) return;
-    call.operands.push_back(other);
-    call.epilogue.bias = true;
-    append(call, *user);
+  // A constant with one number for each channel, or one for all.
+  std::optional<std::vector<double>> by_channel(const Call& call, ValueId value) const {
+    const Node& leaf = graph_.node_of(value);
+    if (leaf.op != OpCode::constant) return std::nullopt;
+    const Node& n = graph_.node_of(call.operation);
+    const Dims &result = dims(call.output), &own = dims(value);
+    if (own.size() > result.size()) return std::nullopt;
+    bool blocked = n.attributes.integer_or("y_block", 0) > 0, varies = false;
+    for (std::size_t back = 1; back <= own.size(); ++back) {
+      std::size_t axis = result.size() - back;
+      const Dim& size = own[own.size() - back];
+      bool channel = n.op == OpCode::matmul ? back == 1 : axis == 1 || (blocked && back == 1);
+      if (size == Dim(1)) continue;
+      if (!channel || size != result[axis]) return std::nullopt;
+      varies = true;
+    }
+    auto count = static_cast<std::size_t>(channels(n));
+    const Tensor& tensor = leaf.attributes.tensor("value");
+    auto width = static_cast<std::int64_t>(size_of(tensor.dtype()));
+    // In blocks both axes vary, or only one of them, which is no list of channels.
+    if (varies && tensor.size() < static_cast<std::int64_t>(count)) return std::nullopt;
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < count; ++i)
+      numbers.push_back(
+          load_number(tensor.as<char>() + (varies ? static_cast<std::int64_t>(i) * width : 0),
+                      tensor.dtype())
+              .d);
+    return numbers;
+  }
+
+  // Follows additions and multiplications by constants, as a BatchNormalization is made of.
+  void take_scale_and_bias(Call& call) const {
+    const Node& operation = graph_.node_of(call.operation);
+    auto count = static_cast<std::size_t>(channels(operation));
+    bool can_scale = graph_.node_of(call.operands[1]).op == OpCode::constant;
+    std::vector<double> scale(count, 1.0), bias(count, 0.0);
+    bool scaled = false, shifted = false;
+    while (auto user = count > 0 ? only_user(call.output) : std::nullopt) {
+      const Node& n = graph_.node_of(*user);
+      bool adds = n.op == OpCode::add || n.op == OpCode::sub;
+      bool multiplies = n.op == OpCode::mul || n.op == OpCode::div;
+      if (!adds && !(multiplies && can_scale)) break;
+      bool first = n.inputs[0] == call.output;
+      if (!first && (n.op == OpCode::sub || n.op == OpCode::div)) break;
+      auto numbers = by_channel(call, n.inputs[first ? 1 : 0]);
+      if (!numbers || dims(*user) != dims(call.output)) break;
+      for (std::size_t i = 0; i < count; ++i) {
+        double x = (*numbers)[i];
+        if (adds) bias[i] += n.op == OpCode::add ? x : -x;
+        double factor = n.op == OpCode::div ? 1 / x : x;
+        if (multiplies) scale[i] *= factor, bias[i] *= factor;
+      }
+      scaled = scaled || multiplies;
+      shifted = shifted || adds;
+      append(call, *user);
+    }
+    if (scaled) call.epilogue.scale = scale;
+    if (shifted) call.epilogue.bias = bias;
   }
 
   void take_activation(Call& call) const {

@@ -33,10 +33,15 @@ std::int64_t blocks_cpu(const KernelPlan& plan, DimBindings& sizes) {
   }
   if (plan.strategy == Strategy::column)
     row_work = std::max<std::int64_t>(1, extent_product(plan, kept, count, sizes));
+  if (plan.row_axis() != inner_axis)
+    row_work *= plan.axes[static_cast<std::size_t>(inner_axis)].extent.evaluate(sizes);
+  inner_axis = plan.row_axis();
   std::int64_t rows = extent_product(plan, 0, inner_axis, sizes);
   std::int64_t inner = plan.axes[static_cast<std::size_t>(inner_axis)].extent.evaluate(sizes);
-  std::int64_t budget = std::max<std::int64_t>(plan.lanes, block_elements / row_work);
-  std::int64_t inner_chunk = std::min(inner, budget / plan.lanes * plan.lanes);
+  std::int64_t lanes = inner_axis == plan.vector_axis() ? plan.lanes : 1;
+  std::int64_t budget =
+      std::max<std::int64_t>(lanes, block_elements / std::max<std::int64_t>(row_work, 1));
+  std::int64_t inner_chunk = std::min(inner, budget / lanes * lanes);
   if (inner_chunk < 1) inner_chunk = 1;
   std::int64_t row_chunk = std::max<std::int64_t>(1, budget / std::max<std::int64_t>(inner, 1));
   std::int64_t inner_chunks = std::max<std::int64_t>(1, ceil_div_value(inner, inner_chunk));

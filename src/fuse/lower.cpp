@@ -198,9 +198,24 @@ class Lowering {
     });
   }
 
+  // The lanes' range at every place of a share of the row axis.
+  template <class Row>
+  void for_each_vector_row(Row&& row) {
+    int axis = plan_.row_axis(), lanes_axis = plan_.vector_axis();
+    for_each_row(axis, [&](Share share) {
+      if (axis == lanes_axis) return row(share);
+      builder_.for_range(share.begin, share.end, index(1), [&](Id i) {
+        s_->enter();
+        s_->set_coordinate(axis, i);
+        row(Share{index(0), s_->size(extent(lanes_axis))});
+        s_->leave();
+      });
+    });
+  }
+
   void flat_cpu() {
     r_->begin_block();
-    for_each_row(last_axis(), [&](Share inner) {
+    for_each_vector_row([&](Share inner) {
       hoist_row();
       vector_loop(last_axis(), inner.begin, inner.end);
     });
@@ -261,7 +276,7 @@ class Lowering {
 
   void column_cpu() {
     int inner_axis = plan_.vector_axis();
-    for_each_row(inner_axis, [&](Share inner) {
+    for_each_vector_row([&](Share inner) {
       Id lanes = index(plan_.lanes);
       Id count = builder_.div(builder_.sub(inner.end, inner.begin), lanes);
       Id vector_end = builder_.add(inner.begin, builder_.mul(count, lanes));

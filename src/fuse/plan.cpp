@@ -35,6 +35,14 @@ int KernelPlan::vector_axis() const {
   return static_cast<int>(axes.size()) - 1;
 }
 
+int KernelPlan::row_axis() const {
+  constexpr std::int64_t shortest_row = 64;
+  int axis = vector_axis();
+  if (strategy == Strategy::row || axis < 1) return axis;
+  const Dim& extent = axes[static_cast<std::size_t>(axis)].extent;
+  return extent.is_constant() && extent.constant() <= shortest_row ? axis - 1 : axis;
+}
+
 namespace {
 
 // An index as constant + sum of coefficient * coordinate over the space's axes.
@@ -200,7 +208,8 @@ class Planner {
   void address_outputs() {
     for (const RegionOutput& output : region_.points) {
       Dim inner = static_cast<std::int64_t>(output.scalars.size());
-      plan_.points.push_back(dense_address(inner, false));
+      plan_.points.push_back(output.whole.empty() ? dense_address(inner, false)
+                                                  : part_address(output));
     }
     for (const RegionOutput& output : region_.results)
       plan_.results.push_back(
@@ -215,6 +224,18 @@ class Planner {
       if (kept_only && region_.reduced[k]) continue;
       access.coefficients[k] = step;
       step = step * region_.space[k];
+    }
+    return access;
+  }
+
+  // In the tensor that it is a part of.
+  Access part_address(const RegionOutput& output) const {
+    Access access{std::vector<Dim>(rank(), Dim(0)), 0};
+    Dim step = 1;
+    for (std::size_t k = rank(); k-- > 0;) {
+      access.coefficients[k] = step;
+      if (static_cast<int>(k) == output.axis) access.constant = output.start * step;
+      step = step * output.whole[k];
     }
     return access;
   }
@@ -296,6 +317,9 @@ class Planner {
     // On a CPU four registers of the widest type: as many chains of dependent operations in flight.
     std::size_t lanes = cuda ? bytes / narrow : 4 * bytes / wide;
     plan_.lanes = static_cast<int>(std::clamp<std::size_t>(lanes, 1, 64));
+    const Dim& across = plan_.axes[static_cast<std::size_t>(plan_.vector_axis())].extent;
+    if (!cuda && across.is_constant())
+      while (plan_.lanes > 1 && plan_.lanes > across.constant()) plan_.lanes /= 2;
     bool pairs = std::any_of(region_.reductions.begin(), region_.reductions.end(),
                              [](const auto& r) { return r.with_index; });
     // Lanes of (value, index) pairs would have to be merged by hand.

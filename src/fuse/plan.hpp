@@ -65,6 +65,9 @@ struct KernelPlan {
 
   int kept_axes() const;
   int vector_axis() const;  // the axis of the lanes; -1 when there is none
+  // The axis whose range a CPU's blocks share: that of the lanes, or the one before it where the
+  // lanes' axis is short and would not repay finding each row's place.
+  int row_axis() const;
   // One line for people: "flat [8294400] x 32 lanes, u8x3 interleaved, ...".
   std::string describe() const;
 };

@@ -40,6 +40,10 @@ struct RegionOutput {
   ValueId value = 0;
   DType dtype = DType::u8;
   std::vector<ScalarId> scalars;
+  // A part of a concatenation: its place in the whole, which is dense. Empty: the whole.
+  Dims whole = {};
+  int axis = 0;
+  Dim start = 0;
 };
 
 struct Region {

@@ -103,41 +103,99 @@ struct Geometry {
   }
 };
 
+// Images are [N, C, places...], or [N, blocks, places..., block] where the channels stand in
+// blocks; the last block may have lanes without a channel, whose elements are 0.
+struct ImageAxes {
+  std::int64_t block;
+  std::size_t spatial;
+
+  ImageAxes(const Attributes& a, const char* name, std::size_t axes)
+      : block(a.integer_or(name, 0)), spatial(axes) {}
+  std::size_t rank() const { return spatial + (block > 0 ? 3 : 2); }
+
+  Dims dims(const Dim& n, const Dim& channels, const Dims& places) const {
+    Dims all = {n, block > 0 ? ceil_div(channels, Dim(block)) : channels};
+    all.insert(all.end(), places.begin(), places.end());
+    if (block > 0) all.emplace_back(block);
+    return all;
+  }
+  std::vector<ScalarId> index(ScalarId n, Scalar channel,
+                              const std::vector<ScalarId>& places) const {
+    auto step = static_cast<double>(block);
+    std::vector<ScalarId> all = {n, block > 0 ? (channel / step).id() : channel.id()};
+    all.insert(all.end(), places.begin(), places.end());
+    if (block > 0) all.push_back((channel % step).id());
+    return all;
+  }
+  Scalar channel(PullContext& c, std::span<const ScalarId> index) const {
+    if (block == 0) return at(c, index[1]);
+    return at(c, index[1]) * static_cast<double>(block) + at(c, index[2 + spatial]);
+  }
+};
+
+struct Correlation {
+  std::int64_t groups;
+  Dim x_channels, y_channels, group_channels;
+  ImageAxes x, y;
+
+  Correlation(const Attributes& a, const Dims& w, bool transposed)
+      : groups(a.integer("groups")),
+        x_channels(transposed ? w[0] : w[1] * groups),
+        y_channels(transposed ? w[1] * groups : w[0]),
+        group_channels(transposed ? floor_div(w[0], Dim(groups)) : w[1]),
+        x(a, "x_block", w.size() - 2),
+        y(a, "y_block", w.size() - 2) {}
+};
+
 ValueType infer_correlation(const InferContext& c, bool transposed) {
   const ValueType &x = c.inputs[0], &w = c.inputs[1];
-  std::size_t rank = x.dims.size();
   if (x.dtype != w.dtype || is_bool(x.dtype))
     fail("{}: operands of types {} and {}; two of the same number type are needed", c.op,
          name_of(x.dtype), name_of(w.dtype));
-  if (rank < 3 || w.dims.size() != rank)
+  std::int64_t blocked = c.attributes.integer_or("x_block", 0) > 0;
+  if (w.dims.size() < 3 || x.dims.size() != w.dims.size() + static_cast<std::size_t>(blocked))
     fail("{}: {} with weights {}; both need a spatial axis and the same rank", c.op,
          to_string(x.dims), to_string(w.dims));
   Geometry geometry(c.attributes);
-  geometry.check(c.op, rank - 2);
+  geometry.check(c.op, w.dims.size() - 2);
   std::int64_t groups = c.attributes.integer("groups");
   if (groups < 1) fail("{}: {} groups", c.op, groups);
-  Dim channels = transposed ? w.dims[0] : w.dims[1] * groups;
-  if (x.dims[1] != channels)
+  Correlation how(c.attributes, w.dims, transposed);
+  Dims places(x.dims.begin() + 2, x.dims.end() - blocked);
+  if (x.dims != how.x.dims(x.dims[0], how.x_channels, places))
     fail("{}: {} channels, but the weights {} in {} groups take {}", c.op, x.dims[1].to_string(),
-         to_string(w.dims), groups, channels.to_string());
+         to_string(w.dims), groups, how.x_channels.to_string());
   const Dim& split = w.dims[0];  // divided among the groups
   if (split.is_constant() && split.constant() % groups != 0)
     fail("{}: {} channels cannot be divided into {} groups", c.op, split.constant(), groups);
-  ValueType result{x.dtype, {x.dims[0], transposed ? w.dims[1] * groups : w.dims[0]}};
-  result.dims.insert(result.dims.end(), geometry.dims.begin(), geometry.dims.end());
-  return result;
+  return {x.dtype, how.y.dims(x.dims[0], how.y_channels, geometry.dims)};
 }
 
-// [N, M, places..., channels of the group, kernel...]
+// [the result's axes..., channels of the group, kernel...]
 ReductionSpace space_correlation(const Graph& graph, const Node& node, bool transposed) {
   const Dims& w = graph.type(node.inputs[1]).dims;
   ReductionSpace space{graph.type(node.output).dims, {}};
   space.reduced.assign(space.dims.size(), false);
-  std::int64_t groups = node.attributes.integer("groups");
-  space.dims.push_back(transposed ? floor_div(w[0], Dim(groups)) : w[1]);
+  space.dims.push_back(Correlation(node.attributes, w, transposed).group_channels);
   space.dims.insert(space.dims.end(), w.begin() + 2, w.end());
   space.reduced.resize(space.dims.size(), true);
   return space;
+}
+
+void also(std::optional<Scalar>& condition, const Scalar& more) {
+  condition = condition ? *condition & more : more;
+}
+
+// The result's channel; lanes without one compute 0 from the last.
+Scalar feature_of(PullContext& c, const Correlation& how, std::span<const ScalarId> index,
+                  std::optional<Scalar>& inside) {
+  Scalar feature = how.y.channel(c, index);
+  bool full = how.y.block == 0 ||
+              (how.y_channels.is_constant() && how.y_channels.constant() % how.y.block == 0);
+  if (full) return feature;
+  Scalar count = size(c, how.y_channels);
+  also(inside, feature < count);
+  return min(feature, count - 1);
 }
 
 // Multiplies where the place is inside; elsewhere the term is 0.
@@ -158,32 +216,30 @@ ReductionSpace space_conv(const Graph& graph, const Node& node) {
 ScalarId pull_conv(PullContext& c, std::span<const ScalarId> index) {
   Geometry g(c.node.attributes);
   const Dims &x = c.operand(0).dims, &w = c.operand(1).dims;
-  std::size_t spatial = x.size() - 2;
-  std::int64_t groups = c.node.attributes.integer("groups");
-  auto kernel = tail(index, 3 + spatial);
-  Scalar channel = at(c, index[2 + spatial]);
-  if (groups > 1)
-    channel = at(c, index[1]) / size(c, floor_div(w[0], Dim(groups))) * size(c, w[1]) + channel;
-  std::vector<ScalarId> from = {index[0], channel.id()};
-  std::vector<ScalarId> weight = {index[1], index[2 + spatial]};
+  Correlation how(c.node.attributes, w, false);
   std::optional<Scalar> inside;
-  for (std::size_t k = 0; k < spatial; ++k) {
+  Scalar feature = feature_of(c, how, index, inside);
+  auto inner = tail(index, how.y.rank());
+  Scalar channel = at(c, inner[0]);
+  if (how.groups > 1)
+    channel = feature / size(c, floor_div(w[0], Dim(how.groups))) * size(c, w[1]) + channel;
+  std::vector<ScalarId> places, weight = {feature.id(), inner[0]};
+  for (std::size_t k = 0; k < how.x.spatial; ++k) {
     Scalar place = at(c, index[2 + k]) * static_cast<double>(g.strides[k]) +
-                   at(c, kernel[k]) * static_cast<double>(g.dilations[k]) - size(c, g.before[k]);
+                   at(c, inner[1 + k]) * static_cast<double>(g.dilations[k]) - size(c, g.before[k]);
     // Without padding every place is inside when the result's size is what fits.
     Dim reach = (g.dims[k] - 1) * g.strides[k] + (w[2 + k] - 1) * g.dilations[k];
     bool fits = g.before[k] == Dim(0) && (x[2 + k] - reach).is_constant() &&
                 (x[2 + k] - reach).constant() >= 1;
     if (!fits) {
       Scalar extent = size(c, x[2 + k]);
-      Scalar here = (place >= 0) & (place < extent);
-      inside = inside ? *inside & here : here;
+      also(inside, (place >= 0) & (place < extent));
       place = max(min(place, extent - 1), 0);
     }
-    from.push_back(place.id());
-    weight.push_back(kernel[k]);
+    places.push_back(place.id());
+    weight.push_back(inner[1 + k]);
   }
-  return masked_product(c, std::move(from), std::move(weight), inside);
+  return masked_product(c, how.x.index(index[0], channel, places), std::move(weight), inside);
 }
 
 ValueType infer_conv_transpose(const InferContext& c) { return infer_correlation(c, true); }
@@ -195,29 +251,27 @@ ReductionSpace space_conv_transpose(const Graph& graph, const Node& node) {
 ScalarId pull_conv_transpose(PullContext& c, std::span<const ScalarId> index) {
   Geometry g(c.node.attributes);
   const Dims &x = c.operand(0).dims, &w = c.operand(1).dims;
-  std::size_t spatial = x.size() - 2;
-  std::int64_t groups = c.node.attributes.integer("groups");
-  auto kernel = tail(index, 3 + spatial);
-  Scalar channel = at(c, index[2 + spatial]), feature = at(c, index[1]);
-  if (groups > 1) {
-    channel = feature / size(c, w[1]) * size(c, floor_div(w[0], Dim(groups))) + channel;
+  Correlation how(c.node.attributes, w, true);
+  std::optional<Scalar> inside;
+  Scalar feature = feature_of(c, how, index, inside);
+  auto inner = tail(index, how.y.rank());
+  Scalar channel = at(c, inner[0]);
+  if (how.groups > 1) {
+    channel = feature / size(c, w[1]) * size(c, how.group_channels) + channel;
     feature = feature % size(c, w[1]);
   }
-  std::vector<ScalarId> from = {index[0], channel.id()};
-  std::vector<ScalarId> weight = {channel.id(), feature.id()};
-  std::optional<Scalar> inside;
-  for (std::size_t k = 0; k < spatial; ++k) {
+  std::vector<ScalarId> places, weight = {channel.id(), feature.id()};
+  for (std::size_t k = 0; k < how.x.spatial; ++k) {
     auto stride = static_cast<double>(g.strides[k]);
     Scalar shifted = at(c, index[2 + k]) + size(c, g.before[k]) -
-                     at(c, kernel[k]) * static_cast<double>(g.dilations[k]);
+                     at(c, inner[1 + k]) * static_cast<double>(g.dilations[k]);
     Scalar place = shifted / stride, extent = size(c, x[2 + k]);
-    Scalar here = (shifted >= 0) & (place < extent);
-    if (g.strides[k] > 1) here = here & (shifted % stride == 0);
-    inside = inside ? *inside & here : here;
-    from.push_back(max(min(place, extent - 1), 0).id());
-    weight.push_back(kernel[k]);
+    also(inside, (shifted >= 0) & (place < extent));
+    if (g.strides[k] > 1) also(inside, shifted % stride == 0);
+    places.push_back(max(min(place, extent - 1), 0).id());
+    weight.push_back(inner[1 + k]);
   }
-  return masked_product(c, std::move(from), std::move(weight), inside);
+  return masked_product(c, how.x.index(index[0], channel, places), std::move(weight), inside);
 }
 
 // ---- windows
@@ -225,7 +279,9 @@ ScalarId pull_conv_transpose(PullContext& c, std::span<const ScalarId> index) {
 ValueType infer_window(const InferContext& c) {
   const ValueType& x = c.inputs[0];
   const auto& kernel = c.attributes.integers("kernel");
-  if (kernel.empty() || kernel.size() > x.dims.size())
+  std::int64_t trail = c.attributes.integer_or("trail", 0);
+  if (kernel.empty() || trail < 0 ||
+      kernel.size() + static_cast<std::size_t>(trail) > x.dims.size())
     fail("window: a kernel with {} axes over {}", kernel.size(), to_string(x.dims));
   Geometry geometry(c.attributes);
   geometry.check(c.op, kernel.size());
@@ -233,8 +289,10 @@ ValueType infer_window(const InferContext& c) {
     if (extent < 1) fail("window: kernel size {}", extent);
   if (c.inputs[1].dtype != x.dtype || !c.inputs[1].dims.empty())
     fail("window: the value outside must be a scalar of type {}", name_of(x.dtype));
-  ValueType result{x.dtype, {x.dims.begin(), x.dims.end() - static_cast<long>(kernel.size())}};
+  auto passed = x.dims.end() - trail;
+  ValueType result{x.dtype, {x.dims.begin(), passed - static_cast<long>(kernel.size())}};
   result.dims.insert(result.dims.end(), geometry.dims.begin(), geometry.dims.end());
+  result.dims.insert(result.dims.end(), passed, x.dims.end());
   for (std::int64_t extent : kernel) result.dims.emplace_back(extent);
   return result;
 }
@@ -242,18 +300,20 @@ ValueType infer_window(const InferContext& c) {
 ScalarId pull_window(PullContext& c, std::span<const ScalarId> index) {
   Geometry g(c.node.attributes);
   const Dims& x = c.operand(0).dims;
-  std::size_t spatial = g.dims.size(), lead = x.size() - spatial;
+  auto trail = static_cast<std::size_t>(c.node.attributes.integer_or("trail", 0));
+  std::size_t spatial = g.dims.size(), lead = x.size() - spatial - trail;
   std::vector<ScalarId> from(index.begin(), index.begin() + static_cast<long>(lead));
   std::optional<Scalar> inside;
   for (std::size_t k = 0; k < spatial; ++k) {
     Scalar extent = size(c, x[lead + k]);
     Scalar place = at(c, index[lead + k]) * static_cast<double>(g.strides[k]) +
-                   at(c, index[lead + spatial + k]) * static_cast<double>(g.dilations[k]) -
+                   at(c, index[x.size() + k]) * static_cast<double>(g.dilations[k]) -
                    size(c, g.before[k]);
     Scalar here = (place >= 0) & (place < extent);
     inside = inside ? *inside & here : here;
     from.push_back(max(min(place, extent - 1), 0).id());
   }
+  for (std::size_t k = 0; k < trail; ++k) from.push_back(index[lead + spatial + k]);
   Scalar element = at(c, c.read(0, std::move(from)));
   return select(*inside, element, at(c, c.read(1, {}))).id();
 }

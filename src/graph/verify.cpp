@@ -39,12 +39,12 @@ std::vector<std::string_view> attribute_names(OpCode op) {
     case OpCode::pad:
       return {"before", "after", "mode"};
     case OpCode::window:
-      return {"kernel", "strides", "dilations", "before", "dims"};
+      return {"kernel", "strides", "dilations", "before", "dims", "trail"};
     case OpCode::matmul:
       return {};
     case OpCode::conv:
     case OpCode::conv_transpose:
-      return {"strides", "dilations", "before", "dims", "groups"};
+      return {"strides", "dilations", "before", "dims", "groups", "x_block", "y_block"};
     case OpCode::gray:
       return {"mode"};
     case OpCode::rgb_to_hsv:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/fail.hpp"
+#include "passes/block_channels.hpp"
 #include "passes/dump.hpp"
 #include "passes/eliminate_dead_code.hpp"
 #include "passes/fold_constants.hpp"
@@ -25,9 +26,14 @@ Graph with_precision(const Graph& graph, const PassContext& context) {
                          kept_in(graph, context.source, options.keep_fp32));
 }
 
+Graph with_blocks(const Graph& graph, const PassContext& context) {
+  return context.target.library_calls ? block_channels(graph, context.target) : graph;
+}
+
 constexpr Pass passes[] = {
-    {"fold_constants", alone<fold_constants>},
     {"lower_precision", with_precision},
+    {"block_channels", with_blocks},
+    {"fold_constants", alone<fold_constants>},
     {"merge_common_subexpressions", alone<merge_common_subexpressions>},
     {"eliminate_dead_code", alone<eliminate_dead_code>},
 };
@@ -55,7 +61,7 @@ void verify_result(const Pass& pass, const Graph& graph) {
 
 std::span<const Pass> pass_table() { return passes; }
 
-Graph run_passes(const Graph& graph, const CompileOptions& options) {
+Graph run_passes(const Graph& graph, const CompileOptions& options, const Target& target) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   check_disabled(disabled);
   check_kept(graph, options.keep_fp32);
@@ -65,7 +71,7 @@ Graph run_passes(const Graph& graph, const CompileOptions& options) {
   Graph current = graph;
   for (const Pass& pass : passes) {
     if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    current = pass.run(current, {graph, options});
+    current = pass.run(current, {graph, options, target});
     verify_result(pass, current);
     dump.write(pass.name, current);
   }

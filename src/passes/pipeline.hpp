@@ -6,6 +6,7 @@
 
 #include "fuseline/graph.hpp"
 #include "fuseline/program.hpp"
+#include "graph/target.hpp"
 
 namespace fuseline {
 
@@ -13,6 +14,7 @@ namespace fuseline {
 struct PassContext {
   const Graph& source;  // before the first pass
   const CompileOptions& options;
+  const Target& target;
 };
 
 struct Pass {
@@ -23,6 +25,6 @@ std::span<const Pass> pass_table();
 
 // Runs every pass that is not disabled, with the verifier between them. FUSELINE_DUMP names a
 // folder for the graph's text after each pass. Unknown names are an Error that lists the known.
-Graph run_passes(const Graph& graph, const CompileOptions& options);
+Graph run_passes(const Graph& graph, const CompileOptions& options, const Target& target = {});
 
 }  // namespace fuseline

@@ -10,8 +10,8 @@
 
 #include "fuse/call.hpp"
 #include "fuse/loop_ir.hpp"
-#include "graph/target.hpp"
 #include "fuseline/tensor.hpp"
+#include "graph/target.hpp"
 
 namespace fuseline {
 
@@ -52,7 +52,7 @@ struct CallOperand {
 // A contraction at one size. Spatial lists have one entry an axis; see ops.def for their meaning.
 struct CallRequest {
   OpCode op = OpCode::matmul;
-  std::vector<CallOperand> operands;  // the contraction's, then the bias
+  std::vector<CallOperand> operands;
   CallOperand result;
   Shape strides, dilations, before;
   std::int64_t groups = 1;

@@ -88,14 +88,14 @@ PlanGuards dense_guards(const Region& region) {
 
 Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen,
                     bool passed)
-    : graph(passed ? source : run_passes(source, given)),
-      options(given),
-      choices(std::move(chosen)),
-      device(on) {
+    : options(given), choices(std::move(chosen)), device(on) {
   if (options.deterministic && !choices.shape)
     choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
+  if (options.library && has_contraction(source)) call_types = device.call_types();
+  Target target = device.target();
+  target.library_calls = options.fusion && !call_types.empty();
+  graph = passed ? source : run_passes(source, options, target);
   check_supported(graph);
-  if (options.library && has_contraction(graph)) call_types = device.call_types();
   plan_regions();
   upload_constants();
   std::set<std::string> operands = operand_inputs(graph);
@@ -106,10 +106,12 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
 std::vector<Task> Program::Impl::partitioned(int max_operations) {
   std::vector<Task> made;
   std::set<std::string> names;
-  PartitionOptions how{options.fusion, options.parity, max_operations, call_types};
+  PartitionOptions how{options.fusion, options.parity, max_operations, call_types,
+                       device.target().kind == DeviceKind::cpu};
   for (Work& work : partition(graph, how)) {
     auto* region = std::get_if<Region>(&work);
-    std::string base = region ? kernel_name(graph, *region) : call_name(graph, std::get<Call>(work));
+    std::string base =
+        region ? kernel_name(graph, *region) : call_name(graph, std::get<Call>(work));
     std::string name = base;
     for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
     Task task{nullptr, std::nullopt, name};

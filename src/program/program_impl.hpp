@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "fuse/lower.hpp"

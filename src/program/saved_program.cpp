@@ -108,6 +108,7 @@ std::string header_of(const SavedProgram& program, Body& body) {
   TensorMap constants;
   std::string text = program.graph.to_text(&constants);
   Json json = {{"device", program.device},
+               {"channel_block", program.channel_block},
                {"options", options_json(program.options)},
                {"graph", text},
                {"constants", tensors_json(constants, body)},
@@ -248,6 +249,7 @@ class Reader {
   SavedProgram program_of(const Json& json) const {
     SavedProgram program;
     program.device = json.at("device");
+    program.channel_block = json.at("channel_block");
     program.options = options_of(json.at("options"));
     program.notes.text = json.at("notes");
     program.notes.tensors = tensors_of(json.at("tensors"));

@@ -12,6 +12,7 @@ namespace fuseline {
 // What a file holds. Tensors are views of the file's bytes.
 struct SavedProgram {
   std::string device;  // kind of device that the passes ran for: "cpu", "cuda"
+  std::int64_t channel_block = 0;  // of the blocked convolutions inside; 0: there are none
   CompileOptions options;
   Graph graph;
   SavedNotes notes;

@@ -136,8 +136,8 @@ TEST(Passes, one_can_be_disabled) {
   EXPECT_EQ(count_of(run_passes(g, {.disabled_passes = {"fold_constants"}}), OpCode::exp), 1u);
   EXPECT_EQ(count_of(run_passes(g, {}), OpCode::exp), 0u);
   EXPECT_EQ(error_of([&] { run_passes(g, {.disabled_passes = {"fuse_all"}}); }),
-            "no pass is named \"fuse_all\"; the passes are: fold_constants, lower_precision, "
-            "merge_common_subexpressions, eliminate_dead_code");
+            "no pass is named \"fuse_all\"; the passes are: lower_precision, block_channels, "
+            "fold_constants, merge_common_subexpressions, eliminate_dead_code");
 }
 
 TEST(Passes, a_broken_graph_is_refused_before_the_first) {
@@ -165,13 +165,15 @@ TEST(Passes, dumps_show_the_graph_after_each) {
     files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
   ::unsetenv("FUSELINE_DUMP");
-  ASSERT_THAT(files, ElementsAre(HasSubstr("_00_input.txt"), HasSubstr("_01_fold_constants.txt"),
-                                 HasSubstr("_02_lower_precision.txt"),
-                                 HasSubstr("_03_merge_common_subexpressions.txt"),
-                                 HasSubstr("_04_eliminate_dead_code.txt")));
+  ASSERT_THAT(files, ElementsAre(HasSubstr("_00_input.txt"), HasSubstr("_01_lower_precision.txt"),
+                                 HasSubstr("_02_block_channels.txt"),
+                                 HasSubstr("_03_fold_constants.txt"),
+                                 HasSubstr("_04_merge_common_subexpressions.txt"),
+                                 HasSubstr("_05_eliminate_dead_code.txt")));
   EXPECT_EQ(read(folder / files[0]), g.to_text());
   EXPECT_EQ(read(folder / files[2]), "unchanged\n");
-  EXPECT_EQ(read(folder / files[4]), out.to_text());
+  EXPECT_EQ(read(folder / files[4]), "unchanged\n");
+  EXPECT_EQ(read(folder / files[5]), out.to_text());
 }
 
 TEST(Passes, a_dump_folder_that_cannot_be_made_is_an_error) {

@@ -22,7 +22,7 @@ class CallLibrary {
 
 // The one C function of the library; nullptr where `abi` is another one.
 inline constexpr std::uint32_t call_library_abi = 1;
-extern "C" using OpenCallLibrary = CallLibrary*(std::uint32_t abi);
+extern "C" using OpenCallLibrary = CallLibrary * (std::uint32_t abi);
 inline constexpr const char* open_call_library_symbol = "fuseline_open_call_library";
 
 // Opened at the first call; nullptr, with a warning in the log, where it cannot be.

@@ -34,20 +34,25 @@ constexpr std::int64_t alignment = 64;
 class PrimitiveCall final : public CpuCall {
  public:
   PrimitiveCall(Primitive primitive, const CallRequest& request, const dnnl::memory::desc& given)
-      : primitive_(std::move(primitive)), given_(given), bias_(request.epilogue.bias) {
+      : primitive_(std::move(primitive)), given_(given) {
     implementation = primitive_.implementation;
     weights_at_ = (bytes_of(primitive_.scratch) + alignment - 1) / alignment * alignment;
     scratch_bytes = weights_at_;
+    const Epilogue& epilogue = request.epilogue;
     if (const void* constant = request.operands[1].constant)
-      weights_ = prepared_weights(constant, given, primitive_.weights);
+      weights_ = prepared_weights(
+          {constant, epilogue.scale, primitive_.feature_axis, given, primitive_.weights});
     else if (given != primitive_.weights)
       scratch_bytes += bytes_of(primitive_.weights);
+    if (!epilogue.bias.empty()) {
+      bias_ = dnnl::memory(primitive_.bias, engine());
+      store_numbers(bias_.get_data_handle(), request.result.dtype, epilogue.bias);
+    }
   }
 
   void run(std::span<void* const> buffers, int threads) const override {
     OpenMpThreads team(threads);
-    std::size_t result = bias_ ? 3 : 2;
-    auto* scratch = static_cast<char*>(buffers[result + 1]);
+    auto* scratch = static_cast<char*>(buffers[3]);
     auto at = [](const dnnl::memory::desc& descriptor, void* pointer) {
       return dnnl::memory(descriptor, engine(), pointer);
     };
@@ -55,9 +60,9 @@ class PrimitiveCall final : public CpuCall {
     std::unordered_map<int, dnnl::memory> arguments = {
         {DNNL_ARG_SRC, at(primitive_.source, buffers[0])},
         {DNNL_ARG_WEIGHTS, weights},
-        {DNNL_ARG_DST, at(primitive_.result, buffers[result])},
+        {DNNL_ARG_DST, at(primitive_.result, buffers[2])},
         {DNNL_ARG_SCRATCHPAD, at(primitive_.scratch, scratch)}};
-    if (bias_) arguments.emplace(DNNL_ARG_BIAS, at(primitive_.bias, buffers[2]));
+    if (bias_) arguments.emplace(DNNL_ARG_BIAS, bias_);
     dnnl::stream stream(engine());
     primitive_.primitive.execute(stream, arguments);
     stream.wait();
@@ -74,7 +79,7 @@ class PrimitiveCall final : public CpuCall {
 
   Primitive primitive_;
   dnnl::memory::desc given_;
-  bool bias_;
+  dnnl::memory bias_;
   std::int64_t weights_at_ = 0;
   std::shared_ptr<const dnnl::memory> weights_;
 };
@@ -85,41 +90,34 @@ class EmptySum final : public CpuCall {
     implementation = "a sum over nothing";
   }
 
-  // Channels are axis 1 of an image, in blocks or not, and the last axis of a matrix product.
   void run(std::span<void* const> buffers, int) const override {
     const CallOperand& result = request_.result;
-    std::int64_t count = element_count(result.shape), step = 1;
-    if (request_.op != OpCode::matmul && request_.y_block == 0)
-      for (std::size_t k = 2; k < result.shape.size(); ++k) step *= result.shape[k];
+    const Epilogue& epilogue = request_.epilogue;
+    std::int64_t count = element_count(result.shape);
     auto width = static_cast<std::int64_t>(size_of(result.dtype));
-    bool bias = request_.epilogue.bias;
-    std::int64_t period = bias ? element_count(request_.operands[2].shape) : 1;
-    if (request_.y_block > 0) return fill_blocks(buffers);
-    for (std::int64_t i = 0; i < count; ++i)
-      put(buffers[bias ? 3 : 2], i, bias ? buffers[2] : nullptr, i / step % period, width);
-  }
-
- private:
-  void fill_blocks(std::span<void* const> buffers) const {
-    const Shape& shape = request_.result.shape;
-    bool bias = request_.epilogue.bias;
-    auto width = static_cast<std::int64_t>(size_of(request_.result.dtype));
-    std::int64_t count = element_count(shape), places = 1;
-    for (std::size_t k = 2; k + 1 < shape.size(); ++k) places *= shape[k];
     for (std::int64_t i = 0; i < count; ++i) {
-      std::int64_t lane = i % shape.back(), block = i / shape.back() / places % shape[1];
-      put(buffers[bias ? 3 : 2], i, bias ? buffers[2] : nullptr, block * shape.back() + lane,
-          width);
+      auto channel = static_cast<std::size_t>(channel_of(i));
+      Number value{.d = channel < epilogue.bias.size() ? epilogue.bias[channel] : 0};
+      if (epilogue.leaky_relu && value.d < 0) value.d *= epilogue.slope;
+      store_number(static_cast<char*>(buffers[2]) + i * width, result.dtype, value);
     }
   }
 
-  void put(void* to, std::int64_t at, const void* bias, std::int64_t channel,
-           std::int64_t width) const {
-    DType dtype = request_.result.dtype;
-    Number value{.d = 0};
-    if (bias) value = load_number(static_cast<const char*>(bias) + channel * width, dtype);
-    if (request_.epilogue.leaky_relu && value.d < 0) value.d *= request_.epilogue.slope;
-    store_number(static_cast<char*>(to) + at * width, dtype, value);
+ private:
+  // Channels are axis 1 of an image, in blocks or not, and the last axis of a matrix product.
+  std::int64_t channel_of(std::int64_t element) const {
+    const Shape& shape = request_.result.shape;
+    if (request_.op == OpCode::matmul) return element % shape.back();
+    std::int64_t lane = 0, places = 1;
+    std::size_t end = shape.size();
+    if (request_.y_block > 0) {
+      lane = element % shape.back();
+      element /= shape.back();
+      --end;
+    }
+    for (std::size_t k = 2; k < end; ++k) places *= shape[k];
+    std::int64_t outer = element / places % shape[1];
+    return request_.y_block > 0 ? outer * shape.back() + lane : outer;
   }
 
   CallRequest request_;

@@ -12,6 +12,7 @@ struct Primitive {
   dnnl::primitive primitive;
   std::string implementation;
   dnnl::memory::desc source, weights, bias, result, scratch;
+  std::size_t feature_axis = 0;  // of the weights: the last of those that tell features apart
 };
 
 // `given`: how the request's weights lie. Constants are rearranged now, others at every run.

@@ -45,8 +45,14 @@ Primitive build(dnnl::algorithm algorithm, const CallRequest& request, const Sha
                                 shapes.result, w.strides, w.dilations, w.before, w.after);
   typename Forward::primitive_desc chosen(wanted, attributes, engine());
 #endif
-  return {Forward(chosen),     chosen.impl_info_str(), shapes.source, chosen.weights_desc(),
-          shapes.bias, shapes.result,     chosen.scratchpad_desc()};
+  return {Forward(chosen),
+          chosen.impl_info_str(),
+          shapes.source,
+          chosen.weights_desc(),
+          shapes.bias,
+          shapes.result,
+          chosen.scratchpad_desc(),
+          request.groups > 1 ? 1u : 0u};
 }
 
 }  // namespace
@@ -57,18 +63,20 @@ std::shared_ptr<const CpuCall> prepare_convolution(const CallRequest& request) {
   std::int64_t x_channels = transposed ? weights[0] : weights[1] * request.groups;
   std::int64_t y_channels = transposed ? weights[1] * request.groups : weights[0];
   memory::desc given = weights_descriptor(request.operands[1], request.groups, transposed);
-  Shapes shapes{image_descriptor(request.operands[0], request.x_block, x_channels),
+  // A block of eight that holds all eight channels is both; both sides are described alike.
+  bool tagged = has_block_tag(request.x_block) && has_block_tag(request.y_block);
+  Shapes shapes{image_descriptor(request.operands[0], request.x_block, x_channels, tagged),
                 any_order(given),
                 {},
-                image_descriptor(request.result, request.y_block, y_channels)};
-  if (request.epilogue.bias)
+                image_descriptor(request.result, request.y_block, y_channels, tagged)};
+  if (!request.epilogue.bias.empty())
     shapes.bias = {{y_channels}, data_type(request.result.dtype), memory::format_tag::x};
   Window window(request, {weights.begin() + 2, weights.end()}, 2, 2);
-  Primitive primitive =
-      transposed ? build<dnnl::deconvolution_forward>(dnnl::algorithm::deconvolution_direct,
-                                                      request, shapes, window)
-                 : build<dnnl::convolution_forward>(dnnl::algorithm::convolution_direct, request,
-                                                    shapes, window);
+  Primitive primitive = transposed
+                            ? build<dnnl::deconvolution_forward>(
+                                  dnnl::algorithm::deconvolution_direct, request, shapes, window)
+                            : build<dnnl::convolution_forward>(dnnl::algorithm::convolution_direct,
+                                                               request, shapes, window);
   return make_call(std::move(primitive), request, given);
 }
 

@@ -39,14 +39,15 @@ memory::format_tag block_tag(std::int64_t block, std::size_t spatial) {
 
 }  // namespace
 
-memory::desc image_descriptor(const CallOperand& operand, std::int64_t block,
-                              std::int64_t channels) {
+bool has_block_tag(std::int64_t block) { return block == 0 || block == 8 || block == 16; }
+
+memory::desc image_descriptor(const CallOperand& operand, std::int64_t block, std::int64_t channels,
+                              bool tagged) {
   if (block == 0) return plain_descriptor(operand);
   const Shape &shape = operand.shape, &strides = operand.strides;
   memory::dims sizes = {shape[0], channels};
   sizes.insert(sizes.end(), shape.begin() + 2, shape.end() - 1);
-  if (block != channels)
-    return {sizes, data_type(operand.dtype), block_tag(block, sizes.size() - 2)};
+  if (tagged) return {sizes, data_type(operand.dtype), block_tag(block, sizes.size() - 2)};
   memory::dims steps = {strides[0], strides.back()};
   steps.insert(steps.end(), strides.begin() + 2, strides.end() - 1);
   return {sizes, data_type(operand.dtype), steps};

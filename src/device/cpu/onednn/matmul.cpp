@@ -22,7 +22,7 @@ std::shared_ptr<const CpuCall> prepare_matmul(const CallRequest& request) {
   dnnl::memory::desc given = plain_descriptor(widened(request.operands[1], rank)), bias;
   dnnl::memory::desc result = plain_descriptor(request.result);
   dnnl::memory::desc weights = request.operands[1].constant ? any_order(given) : given;
-  if (request.epilogue.bias) {
+  if (!request.epilogue.bias.empty()) {
     CallOperand row{request.result.dtype, {request.result.shape.back()}, {1}};
     bias = plain_descriptor(widened(row, rank));
   }
@@ -33,7 +33,7 @@ std::shared_ptr<const CpuCall> prepare_matmul(const CallRequest& request) {
   dnnl::matmul::primitive_desc chosen({source, weights, bias, result}, attributes, engine());
 #endif
   return make_call({dnnl::matmul(chosen), chosen.impl_info_str(), source, chosen.weights_desc(),
-                    bias, result, chosen.scratchpad_desc()},
+                    bias, result, chosen.scratchpad_desc(), rank - 1},
                    request, given);
 }
 
