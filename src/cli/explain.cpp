@@ -1,10 +1,12 @@
 // fuseline explain: what a command's graph became, and why.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "base/fail.hpp"
 #include "base/json.hpp"
+#include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/explain_model.hpp"
@@ -79,7 +81,10 @@ void add_explain(CLI::App& program, Run& run) {
   command->callback([command, options, &run] {
     if (!command->get_subcommands().empty()) return;
     run = [options] {
-      if (options->model.model.empty()) fail("explain: name a model file, or the command mask");
+      const std::string& name = options->model.model;
+      if (name.empty()) fail("explain: name the command mask, or a model file");
+      if (!std::filesystem::exists(name) && nearest(name, {"mask"}))
+        fail("explain {}: there is no such file; did you mean mask?", name);
       return explain_model(options->model, options->kernels, options->json);
     };
   });

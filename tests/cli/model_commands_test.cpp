@@ -225,7 +225,7 @@ TEST_F(ModelCommands, explain_tells_steps_memory_and_cost) {
             json["library_calls"].get<std::size_t>() + json["regions"].get<std::size_t>());
   Outcome nothing = run({"explain"});
   EXPECT_EQ(nothing.code, 2);
-  expect_one_line(nothing.err, "name a model file, or the command mask");
+  expect_one_line(nothing.err, "name the command mask, or a model file");
 }
 
 TEST_F(ModelCommands, inspect_counts_parameters_and_operations) {
