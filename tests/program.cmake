@@ -1,7 +1,10 @@
 # Tests that run the built program, its installation and the README.
 fuseline_test(cli fuseline_media nlohmann_json::nlohmann_json PkgConfig::JPEG PkgConfig::PNG
               ZLIB::ZLIB)
-add_dependencies(test_cli fuseline_cli fuseline_cpu)
+add_dependencies(test_cli fuseline_cli fuseline_cpu fuseline_nvtx)
+if(TARGET nvtx_client)
+  add_dependencies(test_cli nvtx_client)
+endif()
 fuseline_python_test("cli: peers" cli/peers_test.py $<TARGET_FILE:fuseline_cli>)
 
 add_test(NAME "architecture: headers compile alone"

@@ -76,21 +76,19 @@ struct Outcome {
 
 // ---- which nodes to keep
 
-// Nodes of the model that compute in the lower precision.
-std::vector<std::string> lowered_nodes(const Program& program, Precision precision) {
-  DType low = precision == Precision::bf16 ? DType::bf16 : DType::f16;
+// Nodes of the model with f32 results, in its order.
+std::vector<std::string> candidates(const Graph& graph) {
   std::vector<std::string> names;
   std::set<std::string> seen;
-  const Graph& graph = program.graph();
   for (const Node& node : graph.nodes())
-    if (graph.type(node.output).dtype == low && !node.origin.empty() &&
+    if (graph.type(node.output).dtype == DType::f32 && !node.origin.empty() &&
         seen.insert(node.origin).second)
       names.push_back(node.origin);
   return names;
 }
 
 Suggestion suggest(const Graph& graph, const ModelCheck& check, const CompileOptions& options) {
-  std::vector<std::string> nodes = lowered_nodes(compile(graph, options), options.precision);
+  std::vector<std::string> nodes = candidates(graph);
   Suggestion suggestion{{}, nodes.size(), {}};
   int attempt = 0;
   auto passes = [&](const std::vector<std::string>& kept) {

@@ -66,6 +66,7 @@ class Lowering {
   Graph run() {
     position_ = find_positions(graph_);
     depends_on_input_.assign(graph_.value_count(), false);
+    coordinate_.assign(graph_.value_count(), false);
     for (const Node& node : graph_.nodes()) {
       width_[node.output] = classify(node);
       rewrite(node);
@@ -107,12 +108,18 @@ class Lowering {
 
   Width classify(const Node& node) {
     bool depends = node.op == OpCode::input;
-    for (ValueId input : node.inputs) depends = depends || depends_on_input_[input];
+    bool coordinate = node.op == OpCode::iota || node.op == OpCode::dim_value;
+    for (ValueId input : node.inputs) {
+      depends = depends || depends_on_input_[input];
+      coordinate = coordinate || coordinate_[input];
+    }
     depends_on_input_[node.output] = depends;
+    coordinate_[node.output] = coordinate;
     if (graph_.type(node.output).dtype != DType::f32) return Width::other;
     if (node.op == OpCode::constant) return Width::constant;
     if (node.op == OpCode::input || node.op == OpCode::cast) return Width::free;
-    if (!depends || position_[node.output]) return Width::wide;
+    if ((!depends && coordinate) || position_[node.output]) return Width::wide;
+    if (!depends) return Width::free;  // folded later, and then rounded once
     if (is_kept(node)) return Width::free;
     for (ValueId input : node.inputs)
       if (width_[input] == Width::constant && !fits(input)) return Width::free;
@@ -167,7 +174,7 @@ class Lowering {
   const std::vector<std::string>& kept_;
   Rewriter rewriter_;
   std::vector<Width> width_;
-  std::vector<bool> position_, depends_on_input_;
+  std::vector<bool> position_, depends_on_input_, coordinate_;
   std::vector<std::optional<ValueId>> in_low_, in_f32_;  // casts that were made
 };
 
