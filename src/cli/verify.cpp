@@ -96,7 +96,7 @@ Suggestion suggest(const Graph& graph, const ModelCheck& check, const CompileOpt
     tried.keep_fp32.insert(tried.keep_fp32.end(), kept.begin(), kept.end());
     bool fine = all_fine(check.outputs(tried));
     print_line(stderr, fmt::format("attempt {}: {} of {} nodes in fp32: {}", ++attempt, kept.size(),
-                                   nodes.size(), fine ? "passes" : "fails"));
+                                   suggestion.of, fine ? "passes" : "fails"));
     return fine;
   };
   if (!passes(nodes)) {

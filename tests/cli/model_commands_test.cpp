@@ -56,9 +56,9 @@ TEST_F(ModelCommands, pictures_become_what_the_input_says) {
   EXPECT_THAT(run({"run", "wide.onnx", "--input", "p.png", "--fit", "letterbox"}).out,
               HasSubstr("8x5 inside 8x8"));
   constexpr int byte_type = 2;
-  write("byte.onnx", picture_model(byte_type, {-1, -1, 3}).model());
+  write("byte.onnx", picture_model(byte_type, {4, -1, 3}).model());
   EXPECT_THAT(run({"run", "byte.onnx", "--input", "p.png"}).out, HasSubstr("y  u8[4, 6, 3]"));
-  write("gray.onnx", picture_model(float_type, {1, -1, -1, 1}).model());
+  write("gray.onnx", picture_model(float_type, {1, 4, -1, 1}).model());
   EXPECT_THAT(run({"run", "gray.onnx", "--input", "p.png", "--scale", "1"}).out,
               HasSubstr("gray, pixel * 1, NHWC -> f32[1, 4, 6, 1]"));
 }
