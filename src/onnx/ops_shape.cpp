@@ -343,8 +343,16 @@ void eye_like(Context& c) {
 
 // ---- blocks
 
+// The operand of either; the size of a block is at least 1.
+Dims image_of_blocks(Context& c) {
+  const Dims& dims = c.in(0).dims();
+  if (dims.size() != 4) fail("an image [N, C, H, W] is needed, not {}", to_string(dims));
+  if (c.integer("blocksize") < 1) fail("blocks of {}", c.integer("blocksize"));
+  return dims;
+}
+
 void depth_to_space(Context& c) {
-  const Dims d = c.in(0).dims();
+  const Dims d = image_of_blocks(c);
   Dim block = c.integer("blocksize"), channels = floor_div(d.at(1), block * block);
   bool dcr = c.choice("mode", "DCR", {"DCR", "CRD"}) == "DCR";
   Value x = dcr ? reshape(c.in(0), {d[0], block, block, channels, d[2], d[3]})
@@ -354,7 +362,7 @@ void depth_to_space(Context& c) {
 }
 
 void space_to_depth(Context& c) {
-  const Dims d = c.in(0).dims();
+  const Dims d = image_of_blocks(c);
   Dim block = c.integer("blocksize");
   Dim rows = floor_div(d.at(2), block), columns = floor_div(d.at(3), block);
   bool dcr = c.choice("mode", "DCR", {"DCR", "CRD"}) == "DCR";
