@@ -271,8 +271,8 @@ int verify_model(const VerifyOptions& options) {
 }  // namespace
 
 void add_verify(CLI::App& program, Run& run) {
-  CLI::App* command = program.add_subcommand(
-      "verify", "Check a model: against itself unfused in fp32, or stored outputs");
+  CLI::App* command =
+      program.add_subcommand("verify", "Check a model: fused against unfused, or stored outputs");
   auto options = std::make_shared<VerifyOptions>();
   options->model.add_to(*command);
   auto text = [&](const char* name, std::string& value, const char* type, const char* help) {
