@@ -122,8 +122,7 @@ void Importer::read_node(const NodeProto& node, Scope& scope) {
   } catch (const Error& error) {
     fail("{}: {}", node_name(node), error.what());
   } catch (const std::out_of_range&) {  // of at(), which converters use on lists of the file
-    fail("{}: an operand or attribute has fewer axes or elements than are needed",
-         node_name(node));
+    fail("{}: an operand or attribute has fewer axes or elements than are needed", node_name(node));
   }
 }
 

@@ -180,10 +180,8 @@ class Lowering {
 
 }  // namespace
 
-Graph lower_precision(const Graph& graph, Precision precision,
-                      const std::vector<std::string>& kept) {
-  if (precision == Precision::fp32) return graph;
-  return Lowering(graph, precision == Precision::bf16 ? DType::bf16 : DType::f16, kept).run();
+Graph lower_precision(const Graph& graph, DType low, const std::vector<std::string>& kept) {
+  return Lowering(graph, low, kept).run();
 }
 
 }  // namespace fuseline

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "fuseline/graph.hpp"
-#include "fuseline/program.hpp"
 
 namespace fuseline {
 
@@ -13,8 +12,7 @@ namespace fuseline {
 // their results. In f32 stay: inputs, outputs and explicit casts; reductions that add or multiply
 // and what follows them element by element, up to the next contraction; positions (what indices are
 // computed from, and what depends on no input); and the nodes that are `kept` by name.
-Graph lower_precision(const Graph& graph, Precision precision,
-                      const std::vector<std::string>& kept);
+Graph lower_precision(const Graph& graph, DType low, const std::vector<std::string>& kept);
 
 // Error, with the names that may have been meant, when a name is that of no node of `graph`.
 void check_kept(const Graph& graph, const std::vector<std::string>& kept);

@@ -21,9 +21,9 @@ Graph alone(const Graph& graph, const PassContext&) {
 }
 
 Graph with_precision(const Graph& graph, const PassContext& context) {
-  const CompileOptions& options = context.options;
-  return lower_precision(graph, options.precision,
-                         kept_in(graph, context.source, options.keep_fp32));
+  const PassOptions& options = context.options;
+  if (!options.low) return graph;
+  return lower_precision(graph, *options.low, kept_in(graph, context.source, options.keep_fp32));
 }
 
 Graph with_blocks(const Graph& graph, const PassContext& context) {
@@ -61,7 +61,7 @@ void verify_result(const Pass& pass, const Graph& graph) {
 
 std::span<const Pass> pass_table() { return passes; }
 
-Graph run_passes(const Graph& graph, const CompileOptions& options, const Target& target) {
+Graph run_passes(const Graph& graph, const PassOptions& options, const Target& target) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   check_disabled(disabled);
   check_kept(graph, options.keep_fp32);

@@ -86,6 +86,17 @@ PlanGuards dense_guards(const Region& region) {
 
 }  // namespace
 
+namespace {
+
+PassOptions pass_options(const CompileOptions& options) {
+  PassOptions passes{options.disabled_passes, std::nullopt, options.keep_fp32};
+  if (options.precision == Precision::bf16) passes.low = DType::bf16;
+  if (options.precision == Precision::fp16) passes.low = DType::f16;
+  return passes;
+}
+
+}  // namespace
+
 Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen,
                     bool passed)
     : options(given), choices(std::move(chosen)), device(on) {
@@ -94,7 +105,7 @@ Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on
   if (options.library && has_contraction(source)) call_types = device.call_types();
   Target target = device.target();
   target.library_calls = options.fusion && !call_types.empty();
-  graph = passed ? source : run_passes(source, options, target);
+  graph = passed ? source : run_passes(source, pass_options(options), target);
   check_supported(graph);
   plan_regions();
   upload_constants();

@@ -40,9 +40,10 @@ Program load_program(const std::string& path, const CompileOptions& options, Sav
     fail("{}: compiled for {}, not for {}; compile the model again", path, saved.device,
          kind_name(device.target().kind));
   if (saved.channel_block != 0 && saved.channel_block != device.target().channel_block)
-    fail("{}: compiled for a processor whose convolutions take blocks of {} channels, this one's "
-         "take {}; compile the model again",
-         path, saved.channel_block, device.target().channel_block);
+    fail(
+        "{}: compiled for a processor whose convolutions take blocks of {} channels, this one's "
+        "take {}; compile the model again",
+        path, saved.channel_block, device.target().channel_block);
   CompileOptions chosen = options;
   chosen.parity = saved.options.parity;
   chosen.precision = saved.options.precision;
