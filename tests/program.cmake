@@ -1,7 +1,8 @@
 # Tests that run the built program, its installation and the README.
 fuseline_test(cli fuseline_media nlohmann_json::nlohmann_json PkgConfig::JPEG PkgConfig::PNG
               ZLIB::ZLIB)
-add_dependencies(test_cli fuseline_cli fuseline_cpu)
+# Of a GPU the stand-in driver is asked.
+add_dependencies(test_cli fuseline_cli fuseline_cpu fuseline_cuda cuda_standin)
 fuseline_python_test("cli: peers" cli/peers_test.py $<TARGET_FILE:fuseline_cli>)
 
 add_test(NAME "architecture: headers compile alone"
