@@ -8,7 +8,7 @@ install(TARGETS fuseline fuseline_media EXPORT fuseline-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Opened at run time, each beside the library that opens it.
-install(TARGETS fuseline_cpu fuseline_codegen fuseline_cuda
+install(TARGETS fuseline_cpu fuseline_codegen fuseline_cuda fuseline_nvtx
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET fuseline_onednn)
   install(TARGETS fuseline_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

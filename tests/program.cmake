@@ -2,7 +2,10 @@
 fuseline_test(cli fuseline_media nlohmann_json::nlohmann_json PkgConfig::JPEG PkgConfig::PNG
               ZLIB::ZLIB)
 # Of a GPU the stand-in driver is asked.
-add_dependencies(test_cli fuseline_cli fuseline_cpu fuseline_cuda cuda_standin)
+add_dependencies(test_cli fuseline_cli fuseline_cpu fuseline_nvtx fuseline_cuda cuda_standin)
+if(TARGET nvtx_client)
+  add_dependencies(test_cli nvtx_client)
+endif()
 fuseline_python_test("cli: peers" cli/peers_test.py $<TARGET_FILE:fuseline_cli>)
 
 add_test(NAME "architecture: headers compile alone"

@@ -42,7 +42,10 @@ enum {
   FUSELINE_STAGE_BEGIN = 1,
   FUSELINE_STAGE_END = 2,
   FUSELINE_WAIT_BEGIN = 3,
-  FUSELINE_WAIT_END = 4
+  FUSELINE_WAIT_END = 4,
+  /* Ranges of NVTX, which libfuseline_nvtx.so writes; they count where no stage is marked. */
+  FUSELINE_RANGE_BEGIN = 5,
+  FUSELINE_RANGE_END = 6
 };
 
 typedef struct fuseline_stage_header {
@@ -126,7 +129,8 @@ static inline void fuseline_stage_identify(uint32_t* process, uint32_t* thread) 
   *thread = fuseline_stage_thread[1];
 }
 
-static inline void fuseline_stage_put(int kind, const char* name) {
+/* `thread` is whose mark it is; 0: this one's. */
+static inline void fuseline_stage_put_of(uint32_t thread, int kind, const char* name) {
   struct timespec now;
   fuseline_stage_header* header;
   fuseline_stage_mark* mark;
@@ -137,20 +141,23 @@ static inline void fuseline_stage_put(int kind, const char* name) {
   if (phase != 3 && !fuseline_stage_open()) return;
   header = fuseline_stage_file.header;
   /* A begin takes the time last and an end takes it first, so that the mark's own cost lies
-     outside of the stage. */
-  if (kind == FUSELINE_STAGE_END || kind == FUSELINE_WAIT_END)
-    clock_gettime(CLOCK_MONOTONIC, &now);
+     outside of the stage. Ends are even. */
+  if (kind % 2 == 0) clock_gettime(CLOCK_MONOTONIC, &now);
   place = __atomic_fetch_add(&header->count, 1, __ATOMIC_RELAXED);
   if (place >= fuseline_stage_file.capacity) return;
   mark = (fuseline_stage_mark*)(header + 1) + place;
   fuseline_stage_identify(&mark->process, &mark->thread);
+  if (thread) mark->thread = thread;
   length = strnlen(name, FUSELINE_STAGE_NAME);
   memcpy(mark->name, name, length);
   mark->name[length] = 0;
-  if (kind == FUSELINE_STAGE_BEGIN || kind == FUSELINE_WAIT_BEGIN)
-    clock_gettime(CLOCK_MONOTONIC, &now);
+  if (kind % 2 != 0) clock_gettime(CLOCK_MONOTONIC, &now);
   mark->time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
   __atomic_store_n(&mark->kind, (uint8_t)kind, __ATOMIC_RELEASE);
+}
+
+static inline void fuseline_stage_put(int kind, const char* name) {
+  fuseline_stage_put_of(0, kind, name);
 }
 
 static inline void fuseline_stage_begin(const char* name) {

@@ -27,7 +27,8 @@ void BenchOptions::add_to(CLI::App& app) {
   app.add_option("COMMAND", command, "Behind --: a program or a Fuseline command")->type_name("");
   app.add_option("--before", before, "Words of the first side, put behind COMMAND")
       ->type_name("OPTS");
-  app.add_option("--after", after, "Words of the second side")->type_name("OPTS");
+  app.add_option("--after", after, "Words of the second side; K.cu: a kernel instead of ours")
+      ->type_name("OPTS");
   add("--runs", runs, "N", "Exactly N measured runs of each side");
   add("--seconds", seconds, "S", "Time to spend at most (10; two sides: 60)");
   add("--timeout", timeout, "S", "End a run that takes longer, and fail (600)");
@@ -67,7 +68,7 @@ RunSettings BenchOptions::settings() const {
   if (!items.empty()) settings.items = parse_integer("--items", items, 1, 1'000'000'000'000);
   settings.rate = rate;
   settings.per = per;
-  if (gate && !before && target.empty())
+  if (gate && !after && target.empty())
     fail("--gate needs two sides (--before, --after) or a --target");
   if (!name.empty() && name.find_first_not_of("0123456789") == name.npos)
     fail("--name: \"{}\" would be taken for a number of the ledger; use a letter in it", name);
@@ -79,17 +80,37 @@ RunSettings BenchOptions::settings() const {
 BenchPlan BenchOptions::plan() const {
   constexpr double one_side = 10, two_sides = 60;
   BenchPlan plan;
-  plan.seconds = before ? two_sides : one_side;
-  if (before) plan.least_runs = 2 * fewest_blocks_for_verdict;
+  plan.seconds = after ? two_sides : one_side;
+  if (after) plan.least_runs = 2 * fewest_blocks_for_verdict;
   if (!seconds.empty()) plan.seconds = parse_number("--seconds", seconds, 0.001, most_seconds);
-  if (before) plan.precision = parse_number("--threshold", threshold, 0, 100) / 100 / 3;
+  if (after) plan.precision = parse_number("--threshold", threshold, 0, 100) / 100 / 3;
   if (!runs.empty()) {
     plan.most_runs = static_cast<std::size_t>(parse_integer("--runs", runs, 2, 10'000'000));
-    plan.most_runs += before ? plan.most_runs % 2 : 0;
+    plan.most_runs += after ? plan.most_runs % 2 : 0;
     plan.least_runs = plan.most_runs;
     plan.precision = 0;
   }
   return plan;
+}
+
+std::optional<KernelFiles> BenchOptions::kernels_to_compare() const {
+  auto is_kernel = [](const std::vector<std::string>& words) {
+    return words.size() == 1 && words.front().ends_with(".cu");
+  };
+  if (!after) return std::nullopt;
+  std::vector<std::string> second = split_words("--after", *after);
+  if (!is_kernel(second)) return std::nullopt;
+  KernelFiles files{"", second.front()};
+  if (before) {
+    std::vector<std::string> first = split_words("--before", *before);
+    if (!is_kernel(first))
+      fail("bench: --after {} is a kernel; --before names another K.cu, or is left out for ours",
+           files.after);
+    files.before = first.front();
+  }
+  if (!rate.empty() || !per.empty())
+    fail("bench: frames with kernels are measured one by one; leave out --rate and --per");
+  return files;
 }
 
 std::optional<BenchLoad> BenchOptions::load() const {

@@ -16,6 +16,11 @@ struct BenchLoad {
   double per_second = 0;
 };
 
+// Texts of kernels; `before` is empty where it is ours.
+struct KernelFiles {
+  std::string before, after;
+};
+
 struct BenchOptions {
   std::vector<std::string> command;
   std::optional<std::string> before, after;
@@ -29,6 +34,8 @@ struct BenchOptions {
   RunSettings settings() const;
   BenchPlan plan() const;
   std::optional<BenchLoad> load() const;
+  // Where --after names a kernel's text (K.cu) instead of words for COMMAND.
+  std::optional<KernelFiles> kernels_to_compare() const;
   double timeout_seconds() const;
 };
 

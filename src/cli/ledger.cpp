@@ -28,12 +28,13 @@ constexpr const char* examples =
     "  fuseline ledger show 12 --html run.html  as one page that needs no network\n"
     "  fuseline ledger history last             the same commands over time\n"
     "  fuseline ledger export -o all.json       every run with its measurements\n"
+    "  fuseline ledger export last --chrome-trace run.json    for Chrome or Perfetto\n"
     "  fuseline ledger prune --keep 20          named runs always stay\n"
     "A run is a number, a name, last or last~N. FUSELINE_LEDGER names the file.";
 
 struct LedgerOptions {
   bool json = false;
-  std::string most = "20", keep = "50", run = "last", html, output;
+  std::string most = "20", keep = "50", run = "last", html, output, chrome_trace;
   std::vector<std::string> runs;
 };
 
@@ -148,8 +149,26 @@ Json export_json(const RunRecord& record) {
   return json;
 }
 
+// The typical runs of one entry on a timeline.
+int export_trace(const LedgerOptions& options, const Ledger& ledger) {
+  if (options.runs.size() > 1)
+    fail("--chrome-trace writes one run; {} were named", options.runs.size());
+  std::string word = options.runs.empty() ? "last" : options.runs.front();
+  RunRecord record = ledger.load(find_run(ledger, word));
+  Json trace = chrome_trace(record);
+  write_file(options.chrome_trace, json_text(trace, -1) + "\n");
+  if (options.json)
+    print_json({{"run", record.id},
+                {"events", trace["traceEvents"].size()},
+                {"file", options.chrome_trace}});
+  else
+    print_line(stdout, fmt::format("run {} -> {}", record.id, options.chrome_trace));
+  return exit_fine;
+}
+
 int export_runs(const LedgerOptions& options) {
   Ledger ledger = open_ledger(Ledger::Mode::read);
+  if (!options.chrome_trace.empty()) return export_trace(options, ledger);
   std::vector<std::int64_t> ids;
   for (const std::string& word : options.runs) ids.push_back(find_run(ledger, word));
   if (options.runs.empty())
@@ -208,6 +227,9 @@ void add_ledger(CLI::App& program, Run& run) {
   CLI::App* all = add("export", "Runs with all measurements as JSON", export_runs);
   all->add_option("RUN", options->runs, "Numbers or names; all runs without any")->type_name("");
   all->add_option("-o,--output", options->output, "Write a file")->type_name("FILE");
+  all->add_option("--chrome-trace", options->chrome_trace,
+                  "Write a run's spans for chrome://tracing")
+      ->type_name("FILE");
   add("prune", "Remove old runs without a name", prune_runs)
       ->add_option("--keep", options->keep, "Runs to keep of each command (50)")
       ->type_name("N");

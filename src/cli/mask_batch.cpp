@@ -13,8 +13,8 @@
 
 #include "base/fail.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/stage.hpp"
 #include "frames/path_text.hpp"
-#include "fuseline/stage.h"
 #include "program/device_registry.hpp"
 
 namespace fuseline::cli {
@@ -31,12 +31,12 @@ void make_folder(const fs::path& folder) {
 }
 
 Image decode(const MaskTask& task, const BatchOptions& options) {
-  StageMark stage("decode");
+  Stage stage("decode");
   return read_image(task.picture, options.read);
 }
 
 std::int64_t run_kernels(MaskEngine& engine, const Image& picture, const Tensor& mask) {
-  StageMark stage("kernels");
+  Stage stage("kernels");
   return engine.run(picture, mask);
 }
 
@@ -51,7 +51,7 @@ void finish(MaskEngine& engine, const Image& picture, Tensor mask, const BatchOp
   result.area = run_kernels(engine, picture, mask);
   stop_if_interrupted();
   if (!mask) return;
-  StageMark stage("encode");
+  Stage stage("encode");
   write_mask(result.task.mask, mask, options.one_bit);
 }
 
@@ -147,7 +147,7 @@ Tensor prepare(MaskEngine& engine, const MaskTask& task, const BatchOptions& opt
   } catch (const Error&) {
     return {};  // decoding it will tell the same
   }
-  StageMark stage("load kernels");
+  Stage stage("load kernels");
   engine.prepare(info);
   Tensor mask = engine.make_mask(info.height, info.width);
   // Now, so that the kernel meets no page faults.

@@ -9,8 +9,8 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/stage.hpp"
 #include "cli/terminal.hpp"
-#include "fuseline/stage.h"
 #include "graph/scalar.hpp"
 
 namespace fuseline::cli {
@@ -53,7 +53,7 @@ Summary summarize(const Tensor& tensor) {
 // What the work returns; its time is a stage for `fuseline bench`.
 template <class Work>
 auto staged(const char* name, Work work) {
-  StageMark mark(name);
+  Stage mark(name);
   return work();
 }
 
@@ -75,7 +75,7 @@ int run_model(const RunOptions& options) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     named.emplace_back(model.outputs()[i].first, outputs[i]);
   if (!options.output.empty()) {
-    StageMark mark("write outputs");
+    Stage mark("write outputs");
     write_npz(options.output, named);
   }
   Json list = Json::array();

@@ -83,16 +83,16 @@ class RegionBuilder {
   }
 
   void build_part(Building& b, const Part& part) {
-    const Node& n = node(part.whole);
     const ValueType& type = graph_.type(part.whole);
-    RegionOutput output{part.whole, type.dtype, {}, type.dims};
-    output.axis = static_cast<int>(n.attributes.integer("axis"));
-    for (std::size_t i = 0; i < part.operand; ++i)
-      output.start =
-          output.start + graph_.type(n.inputs[i]).dims[static_cast<std::size_t>(output.axis)];
-    output.scalars.push_back(pull(b, n.inputs[part.operand], coordinates(b.region)));
+    RegionOutput output{part.whole, type.dtype, {}, type.dims, part.starts};
+    std::vector<ScalarId> index = coordinates(b.region);
+    for (std::size_t k = 0; k < index.size(); ++k)
+      if (part.from[k] != Dim(0))
+        index[k] = b.region.dag.apply(Intrinsic::add, {index[k], b.region.dag.dim(part.from[k])});
+    bool is_whole = part.value == part.whole;  // stored in parts, so not to be read
+    output.scalars.push_back(is_whole ? compute(b, part.value, index) : pull(b, part.value, index));
     b.region.points.push_back(std::move(output));
-    b.region.reasons.push_back(fmt::format("part {} of {} is stored: {}", part.operand,
+    b.region.reasons.push_back(fmt::format("a part of {} is stored: {}",
                                            describe_value(graph_, part.whole),
                                            grouping_.reason(part.whole)));
   }

@@ -12,6 +12,7 @@
 
 #include "fuse/find_calls.hpp"
 #include "fuse/op_work.hpp"
+#include "fuse/parts.hpp"
 #include "graph/op_table.hpp"
 
 namespace fuseline {
@@ -201,34 +202,39 @@ void Grouping::place(ValueId root) {
 
 // Channels that are written out stay together.
 bool Grouping::is_cut(ValueId root) const {
-  const Node& n = node(root);
-  if (!options_.cut_concats || !options_.fuse || n.op != OpCode::concat) return false;
-  auto is_written_out = [&](ValueId v) { return space_of(v).unroll > 1; };
-  return !is_written_out(root) && std::none_of(n.inputs.begin(), n.inputs.end(), is_written_out);
+  if (!options_.cut_concats || !options_.fuse || calls_.contains(root) || is_reduction(root))
+    return false;
+  auto is_written_out = [&](const Part& part) {
+    return space_of(part.value).unroll > 1 || part.sizes.empty();
+  };
+  std::vector<Part> parts = parts_of(graph_, root);
+  return parts.size() > 1 && space_of(root).unroll == 1 &&
+         std::none_of(parts.begin(), parts.end(), is_written_out);
 }
 
-std::set<ValueId> Grouping::stored_for_part(ValueId operand) const {
-  if (is_leaf(node(operand).op)) return {};
-  return is_root(operand) ? std::set<ValueId>{operand} : stored_inputs(operand);
+std::set<ValueId> Grouping::stored_for_part(const Part& part) const {
+  if (is_leaf(node(part.value).op)) return {};
+  bool stored = is_root(part.value) && part.value != part.whole;
+  return stored ? std::set<ValueId>{part.value} : stored_inputs(part.value);
+}
+
+void Grouping::place_part(const Part& part, std::set<std::size_t>& writers) {
+  std::set<ValueId> stored = stored_for_part(part);
+  std::set<std::size_t> before;
+  for (ValueId v : stored) before.insert(group_of_.at(v));
+  Space space{part.sizes, 1, std::vector<bool>(part.sizes.size(), false)};
+  std::size_t g = 0;
+  while (g < groups_.size() && !can_join(g, space, stored, before)) ++g;
+  if (g == groups_.size()) groups_.push_back({space, {}, {}, {}, {}});
+  for (std::size_t b : before)
+    if (b != g) groups_[g].before.insert(b);
+  groups_[g].parts.push_back(part);
+  writers.insert(g);
 }
 
 void Grouping::place_parts(ValueId root) {
   std::set<std::size_t> writers;
-  for (std::size_t i = 0; i < node(root).inputs.size(); ++i) {
-    ValueId operand = node(root).inputs[i];
-    std::set<ValueId> stored = stored_for_part(operand);
-    std::set<std::size_t> before;
-    for (ValueId v : stored) before.insert(group_of_.at(v));
-    Space space{graph_.type(operand).dims, 1, {}};
-    space.reduced.assign(space.dims.size(), false);
-    std::size_t g = 0;
-    while (g < groups_.size() && !can_join(g, space, stored, before)) ++g;
-    if (g == groups_.size()) groups_.push_back({space, {}, {}, {}, {}});
-    for (std::size_t b : before)
-      if (b != g) groups_[g].before.insert(b);
-    groups_[g].parts.push_back({root, i});
-    writers.insert(g);
-  }
+  for (const Part& part : parts_of(graph_, root)) place_part(part, writers);
   groups_.push_back({{}, {}, {}, {}, writers, false, true});
   group_of_[root] = groups_.size() - 1;
 }
@@ -320,7 +326,9 @@ bool Grouping::store_shared_values() {
   for (const auto& [root, g] : group_of_)
     if (!groups_[g].is_whole) walk(node(root).inputs, g);
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    for (const Part& part : groups_[g].parts) walk({node(part.whole).inputs[part.operand]}, g);
+    for (const Part& part : groups_[g].parts)
+      walk(part.value == part.whole ? node(part.value).inputs : std::vector<ValueId>{part.value},
+           g);
   // The last such value first: what feeds it need not be stored then.
   for (auto it = users.rbegin(); it != users.rend(); ++it)
     if (it->second.size() > 1 && cost_[it->first] > cheap_operations) {

@@ -27,10 +27,14 @@ struct Space {
   }
 };
 
-// One operand of a concatenation, written to its place in the whole.
+// A range of a value, written to its place in a larger one: an operand of a concatenation, or
+// what comes of one of its operands.
 struct Part {
   ValueId whole;
-  std::size_t operand;
+  ValueId value;
+  Dims from;    // the range of the value
+  Dims sizes;   // likewise
+  Dims starts;  // its place in the whole
 };
 
 // What one kernel or one call stores.
@@ -70,8 +74,9 @@ class Grouping {
   bool group_roots();
   void place(ValueId root);
   bool is_cut(ValueId root) const;
-  std::set<ValueId> stored_for_part(ValueId operand) const;
+  std::set<ValueId> stored_for_part(const Part& part) const;
   void place_parts(ValueId root);
+  void place_part(const Part& part, std::set<std::size_t>& writers);
   bool can_join(std::size_t g, const Space& space, const std::set<ValueId>& stored,
                 const std::set<std::size_t>& before) const;
   bool is_result(std::size_t g, ValueId v) const;

@@ -169,7 +169,7 @@ void ReductionLowering::accumulate() {
       continue;
     }
     Pair element{builder_.cast(acc.dtype, s_.wide(acc.source)),
-                 r.with_index ? s_.wide(r.index) : no_id};
+                 r.with_index ? builder_.cast(DType::i64, s_.wide(r.index)) : no_id};
     if (column || lanes == 1) {
       update(r, acc.single, element);
     } else if (acc.lanes.value != no_id) {

@@ -30,6 +30,7 @@ ScalarLowering::ScalarLowering(const KernelPlan& plan, loop::Builder& builder,
       source_buffers_(source_buffers) {
   coordinates_.assign(plan.axes.size(), loop::no_id);
   find_varying();
+  find_narrow();
   enter();
   for (std::size_t i = 0; i < params_.size(); ++i) {
     // A name says what the value is, but never a size or symbol of the graph: the text of the
@@ -59,6 +60,27 @@ void ScalarLowering::find_varying() {
       varies_[id] =
           std::any_of(n.args.begin(), n.args.end(), [&](ScalarId arg) { return varies_[arg]; });
   }
+}
+
+// Index arithmetic whose range is known to fit is done in 32 bits: twice the lanes of a register,
+// and on a GPU one instruction instead of several.
+void ScalarLowering::find_narrow() {
+  narrow_.assign(region_.dag.size(), false);
+  for (ScalarId id = 0; id < region_.dag.size(); ++id) {
+    const ScalarNode& n = region_.dag[id];
+    if (n.dtype != DType::i64) continue;
+    Range range = region_.dag.range(id), fits = full_range(DType::i32);
+    if (range.low < fits.low || range.high > fits.high) continue;
+    bool shift = n.fn == Intrinsic::shl || n.fn == Intrinsic::shr;
+    narrow_[id] = n.kind == ScalarKind::literal || n.kind == ScalarKind::coord ||
+                  n.kind == ScalarKind::select || region_.dag.is_uniform(id) ||
+                  (n.kind == ScalarKind::apply && !shift) ||
+                  (n.kind == ScalarKind::cast && !is_float(region_.dag[n.args[0]].dtype));
+  }
+}
+
+DType ScalarLowering::type_of(ScalarId id) const {
+  return narrow_[id] ? DType::i32 : register_type(region_.dag[id].dtype);
 }
 
 Id* ScalarLowering::known(const std::string& name) {
@@ -91,46 +113,84 @@ Id ScalarLowering::value(ScalarId id) {
 
 Id ScalarLowering::make(ScalarId id) {
   const ScalarNode& n = region_.dag[id];
-  if (n.kind == ScalarKind::literal) return make_literal(n);
+  if (n.kind == ScalarKind::literal) return make_literal(id);
   if (region_.dag.is_uniform(id)) {
     // Computed once on the host. Bool travels as a byte.
     if (is_bool(n.dtype)) return builder_.cast(DType::bool_, param({id, DType::u8}));
-    return param({id, register_type(n.dtype)});
+    return param({id, type_of(id)});
   }
   switch (n.kind) {
     case ScalarKind::coord:
-      return make_coordinate(n.index);
+      return make_coordinate(id);
     case ScalarKind::read:
       return make_read(id);
     case ScalarKind::apply:
-      return make_apply(n);
+      return make_apply(id);
     case ScalarKind::cast:
-      return make_cast(n);
+      return make_cast(id);
     case ScalarKind::round:
       return builder_.round_to(n.dtype, value(n.args[0]));
     case ScalarKind::reduced:
       return reduced_.at(n.index);
     case ScalarKind::select: {
+      if (is_branch(id)) return make_branch(id);
       auto args = same_lanes(n.args);
-      return builder_.select(args[0], args[1], args[2]);
+      return builder_.select(args[0], builder_.cast(type_of(id), args[1]),
+                             builder_.cast(type_of(id), args[2]));
     }
     default:
       fail_internal("a uniform scalar is a parameter");
   }
 }
 
-Id ScalarLowering::make_literal(const ScalarNode& n) {
-  if (is_float(n.dtype))
-    return builder_.real(register_type(n.dtype), std::bit_cast<double>(n.bits));
-  return builder_.integer(n.dtype, static_cast<std::int64_t>(n.bits));
+// One side of a choice that all lanes share: the parts of a concatenation along an outer axis. Not
+// on a GPU, whose threads would need a branch for a few instructions.
+bool ScalarLowering::is_branch(ScalarId id) const {
+  const ScalarNode& n = region_.dag[id];
+  if (plan_.target.kind == DeviceKind::cuda || !varies_[id] || varies_[n.args[0]]) return false;
+  auto reads = [&](ScalarId side) {
+    std::vector<ScalarId> todo = {side};
+    while (!todo.empty()) {
+      const ScalarNode& inner = region_.dag[todo.back()];
+      ScalarId at = todo.back();
+      todo.pop_back();
+      if (inner.kind == ScalarKind::read && varies_[at]) return true;
+      todo.insert(todo.end(), inner.args.begin(), inner.args.end());
+    }
+    return false;
+  };
+  return reads(n.args[1]) && reads(n.args[2]);
 }
 
-Id ScalarLowering::make_coordinate(int space_axis) {
-  int axis = plan_.axis_of[static_cast<std::size_t>(space_axis)];
-  if (axis < 0) return builder_.integer(DType::i64, 0);
+Id ScalarLowering::make_branch(ScalarId id) {
+  const ScalarNode& n = region_.dag[id];
+  DType type = type_of(id);
+  Id zero = is_float(type) ? builder_.real(type, 0) : builder_.integer(type, 0);
+  Id condition = value(n.args[0]), result = builder_.var(builder_.splat(zero, lanes_));
+  auto side = [&](ScalarId arg) {
+    return [this, result, type, arg] {
+      enter();
+      builder_.set(result, builder_.cast(type, wide(arg)));
+      leave();
+    };
+  };
+  builder_.if_then(condition, side(n.args[1]), side(n.args[2]));
+  return builder_.get(result);
+}
+
+Id ScalarLowering::make_literal(ScalarId id) {
+  const ScalarNode& n = region_.dag[id];
+  if (is_float(n.dtype))
+    return builder_.real(register_type(n.dtype), std::bit_cast<double>(n.bits));
+  return builder_.integer(narrow_[id] ? DType::i32 : n.dtype, static_cast<std::int64_t>(n.bits));
+}
+
+Id ScalarLowering::make_coordinate(ScalarId id) {
+  int axis = plan_.axis_of[static_cast<std::size_t>(region_.dag[id].index)];
+  if (axis < 0) return builder_.integer(type_of(id), 0);
   Id start = coordinate(axis);
   if (axis == plan_.vector_axis() && lanes_ > 1) start = builder_.ramp(start, lanes_);
-  return builder_.cast(DType::i64, start);
+  return builder_.cast(type_of(id), start);
 }
 
 std::vector<Id> ScalarLowering::same_lanes(const std::vector<ScalarId>& ids) {
@@ -144,8 +204,25 @@ std::vector<Id> ScalarLowering::same_lanes(const std::vector<ScalarId>& ids) {
   return values;
 }
 
-Id ScalarLowering::make_apply(const ScalarNode& n) {
+// In 32 bits where all operands and the result fit.
+Id ScalarLowering::make_apply(ScalarId id) {
+  const ScalarNode& n = region_.dag[id];
   std::vector<Id> args = same_lanes(n.args);
+  if (region_.dag[n.args[0]].dtype == DType::i64 && n.fn != Intrinsic::shl &&
+      n.fn != Intrinsic::shr) {
+    bool fits = std::all_of(n.args.begin(), n.args.end(), [&](ScalarId a) { return narrow_[a]; });
+    bool narrow = fits && (n.dtype != DType::i64 || narrow_[id]);
+    for (Id& arg : args) arg = builder_.cast(narrow ? DType::i32 : DType::i64, arg);
+  }
+  Id result = apply(n, args);
+  return n.dtype == DType::i64 ? builder_.cast(type_of(id), result) : result;
+}
+
+Id ScalarLowering::apply(const ScalarNode& n, const std::vector<Id>& given) {
+  std::vector<Id> args = given;
+  if (n.fn == Intrinsic::shl || n.fn == Intrinsic::shr)
+    for (std::size_t i = 0; i < args.size(); ++i)
+      args[i] = builder_.cast(register_type(region_.dag[n.args[i]].dtype), args[i]);
   bool integer = !is_float(region_.dag[n.args[0]].dtype);
   if (integer && (n.fn == Intrinsic::div || n.fn == Intrinsic::rem))
     return make_integer_division(n, args[0], args[1]);
@@ -158,13 +235,13 @@ Id ScalarLowering::make_integer_division(const ScalarNode& n, Id a, Id b) {
   Range divisor = region_.dag.range(n.args[1]);
   bool safe = n.dtype != DType::u64 && divisor.low > 0;
   if (safe) return builder_.compute(n.fn, {a, b});
-  int lanes = builder_.type_of(a).lanes;
-  Id zero = builder_.integer(n.dtype, 0, lanes), one = builder_.integer(n.dtype, 1, lanes);
+  auto [type, lanes] = builder_.type_of(a);
+  Id zero = builder_.integer(type, 0, lanes), one = builder_.integer(type, 1, lanes);
   Id is_zero = builder_.eq(b, zero);
   Id divide_by = builder_.select(is_zero, one, b);
   if (is_signed_integer(n.dtype)) {
     // x / -1 is -x and x % -1 is 0, also where the quotient would overflow.
-    Id is_minus_one = builder_.eq(b, builder_.integer(n.dtype, -1, lanes));
+    Id is_minus_one = builder_.eq(b, builder_.integer(type, -1, lanes));
     divide_by = builder_.select(is_minus_one, one, divide_by);
     Id quotient = builder_.compute(n.fn, {a, divide_by});
     Id opposite = n.fn == Intrinsic::div ? builder_.compute(Intrinsic::neg, {a}) : zero;
@@ -190,7 +267,8 @@ Id ScalarLowering::make_shift(const ScalarNode& n, Id a, Id b) {
   return keeps_sign ? shifted : builder_.select(inside, shifted, zero);
 }
 
-Id ScalarLowering::make_cast(const ScalarNode& n) {
+Id ScalarLowering::make_cast(ScalarId id) {
+  const ScalarNode& n = region_.dag[id];
   Id a = value(n.args[0]);
   DType from = region_.dag[n.args[0]].dtype;
   if (n.dtype == DType::f16 || n.dtype == DType::bf16) {
@@ -199,7 +277,7 @@ Id ScalarLowering::make_cast(const ScalarNode& n) {
   }
   if (is_float(from) && is_integer(n.dtype))
     return builder_.cast(n.dtype, a, loop::CastMode::saturate);
-  return builder_.cast(n.dtype, a);
+  return builder_.cast(narrow_[id] ? DType::i32 : n.dtype, a);
 }
 
 void ScalarLowering::hoist(const std::vector<ScalarId>& roots) {
@@ -229,6 +307,8 @@ void ScalarLowering::hoist(const std::vector<ScalarId>& roots) {
 Id ScalarLowering::base(const Access& access) {
   std::string name = "base " + access.constant.to_string();
   for (const Dim& c : access.coefficients) name += "," + c.to_string();
+  for (const auto& [term, stride] : access.terms)
+    name += fmt::format("+#{}*{}", term, stride.to_string());
   if (Id* id = known(name)) return *id;
   Id sum = size(access.constant);
   bool is_zero = access.constant == Dim(0);
@@ -240,12 +320,17 @@ Id ScalarLowering::base(const Access& access) {
     sum = is_zero ? step : builder_.add(sum, step);
     is_zero = false;
   }
+  for (const auto& [term, stride] : access.terms) {
+    Id step = builder_.mul(builder_.cast(index_type(), value(term)), size(stride));
+    sum = is_zero ? step : builder_.add(sum, step);
+    is_zero = false;
+  }
   return frames_.back().named[name] = sum;
 }
 
 bool ScalarLowering::starts_at_zero(const Access& access) const {
   auto vector_axis = static_cast<std::size_t>(plan_.vector_axis());
-  bool zero = access.constant == Dim(0);
+  bool zero = access.constant == Dim(0) && access.terms.empty();
   for (std::size_t axis = 0; axis < access.coefficients.size(); ++axis)
     zero = zero && (axis == vector_axis || access.coefficients[axis] == Dim(0));
   return zero;
@@ -290,6 +375,8 @@ Id ScalarLowering::make_group_read(int source, const Access& access) {
   first.constant = access.constant - Dim(access.channel);
   std::string name = fmt::format("group {} {}", source, first.constant.to_string());
   for (const Dim& c : first.coefficients) name += "," + c.to_string();
+  for (const auto& [term, stride] : first.terms)
+    name += fmt::format("+#{}*{}", term, stride.to_string());
   auto channel = static_cast<std::size_t>(access.channel);
   for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame)
     if (auto found = frame->groups.find(name); found != frame->groups.end())

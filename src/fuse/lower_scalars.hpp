@@ -51,16 +51,21 @@ class ScalarLowering {
   };
 
   void find_varying();
+  void find_narrow();
+  DType type_of(ScalarId id) const;  // of its register
   bool read_varies(ScalarId id) const;
   loop::Id param(ParamArgument argument);
   loop::Id* known(const std::string& name);
   loop::Id make(ScalarId id);
-  loop::Id make_literal(const ScalarNode& node);
-  loop::Id make_coordinate(int space_axis);
-  loop::Id make_apply(const ScalarNode& node);
+  bool is_branch(ScalarId id) const;
+  loop::Id make_branch(ScalarId id);
+  loop::Id make_literal(ScalarId id);
+  loop::Id make_coordinate(ScalarId id);
+  loop::Id make_apply(ScalarId id);
+  loop::Id apply(const ScalarNode& node, const std::vector<loop::Id>& args);
   loop::Id make_integer_division(const ScalarNode& node, loop::Id a, loop::Id b);
   loop::Id make_shift(const ScalarNode& node, loop::Id a, loop::Id b);
-  loop::Id make_cast(const ScalarNode& node);
+  loop::Id make_cast(ScalarId id);
   loop::Id make_read(ScalarId id);
   loop::Id make_affine_read(ScalarId id, const Access& access);
   loop::Id make_group_read(int source, const Access& access);
@@ -77,6 +82,7 @@ class ScalarLowering {
   std::vector<ParamArgument>& params_;
   const std::vector<int>& source_buffers_;
   std::vector<bool> varies_;
+  std::vector<bool> narrow_;  // held in 32 bits though their type is i64
   std::vector<Frame> frames_;
   std::vector<loop::Id> coordinates_;
   std::map<int, loop::Id> reduced_;

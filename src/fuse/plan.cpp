@@ -142,17 +142,77 @@ class Planner {
         if (auto access = address(region_.dag[id])) plan_.reads.emplace(id, std::move(*access));
   }
 
+  using Step = std::pair<ScalarId, Dim>;  // an index and its stride
+
+  std::optional<Dim> size_of_scalar(ScalarId id) const {
+    const ScalarNode& n = region_.dag[id];
+    if (n.kind == ScalarKind::dim) return n.dim;
+    if (n.kind == ScalarKind::literal) return Dim(static_cast<std::int64_t>(n.bits));
+    return std::nullopt;
+  }
+
+  bool is_division(ScalarId id, Intrinsic fn) const {
+    const ScalarNode& n = region_.dag[id];
+    return n.kind == ScalarKind::apply && n.fn == fn && n.dtype == DType::i64;
+  }
+
+  // i / k * (k * s) + i % k * s = i * s: what reshape took apart.
+  bool join_one_quotient(std::vector<Step>& steps) const {
+    for (Step& quotient : steps)
+      for (std::size_t r = 0; r < steps.size(); ++r) {
+        auto [rest, stride] = steps[r];
+        if (!is_division(quotient.first, Intrinsic::div) || !is_division(rest, Intrinsic::rem))
+          continue;
+        if (region_.dag[quotient.first].args != region_.dag[rest].args) continue;
+        auto divisor = size_of_scalar(region_.dag[rest].args[1]);
+        if (!divisor || quotient.second != stride * *divisor) continue;
+        quotient = {region_.dag[rest].args[0], stride};
+        steps.erase(steps.begin() + static_cast<long>(r));
+        return true;
+      }
+    return false;
+  }
+  void join_quotients(std::vector<Step>& steps) const {
+    while (join_one_quotient(steps)) continue;
+  }
+
+  // Arithmetic that is the same for all lanes. Threads of a GPU compute it each for itself anyway,
+  // and would lose what is known of alignment.
+  bool is_term(ScalarId id) const {
+    if (plan_.target.kind == DeviceKind::cuda) return false;
+    std::size_t last[2] = {rank(), rank()};
+    for (std::size_t k = 0; k < rank(); ++k)
+      if (region_.space[k] != Dim(1)) last[region_.reduced[k]] = k;
+    std::vector<ScalarId> todo = {id};
+    while (!todo.empty()) {
+      const ScalarNode& n = region_.dag[todo.back()];
+      todo.pop_back();
+      if (n.kind == ScalarKind::read || n.kind == ScalarKind::reduced) return false;
+      auto axis = static_cast<std::size_t>(n.index);
+      if (n.kind == ScalarKind::coord && (axis == last[0] || axis == last[1])) return false;
+      todo.insert(todo.end(), n.args.begin(), n.args.end());
+    }
+    return true;
+  }
+
   std::optional<Access> address(const ScalarNode& read) const {
     const RegionSource& source = region_.sources[static_cast<std::size_t>(read.index)];
     Placement placement = plan_.guards.sources[static_cast<std::size_t>(read.index)];
     Dims strides = strides_of(source.value, source.dims, placement);
-    Access access{std::vector<Dim>(rank(), Dim(0)), 0};
-    for (std::size_t d = 0; d < read.args.size(); ++d) {
-      auto index = affine(read.args[d]);
-      if (!index) return std::nullopt;
+    std::vector<Step> steps;
+    for (std::size_t d = 0; d < read.args.size(); ++d) steps.push_back({read.args[d], strides[d]});
+    join_quotients(steps);
+    Access access{std::vector<Dim>(rank(), Dim(0)), Dim(0)};
+    for (const auto& [id, stride] : steps) {
+      auto index = affine(id);
+      if (!index && !is_term(id)) return std::nullopt;
+      if (!index) {
+        access.terms.emplace_back(id, stride);
+        continue;
+      }
       for (std::size_t k = 0; k < rank(); ++k)
-        access.coefficients[k] = access.coefficients[k] + strides[d] * index->coefficients[k];
-      access.constant = access.constant + strides[d] * index->constant;
+        access.coefficients[k] = access.coefficients[k] + stride * index->coefficients[k];
+      access.constant = access.constant + stride * index->constant;
     }
     note_channel(access, read, source, placement);
     return access;
@@ -180,7 +240,11 @@ class Planner {
       used[id] = used[id] || is_root(id);
       if (!used[id]) continue;
       if (n.kind == ScalarKind::coord) explicit_[static_cast<std::size_t>(n.index)] = true;
-      if (n.kind == ScalarKind::read && plan_.reads.contains(id)) continue;
+      if (auto known = plan_.reads.find(id);
+          n.kind == ScalarKind::read && known != plan_.reads.end()) {
+        for (const auto& [term, stride] : known->second.terms) used[term] = true;
+        continue;
+      }
       for (ScalarId arg : n.args) used[arg] = true;
     }
   }
@@ -218,7 +282,7 @@ class Planner {
 
   // A dense output over the whole space, or over its kept axes.
   Access dense_address(const Dim& inner, bool kept_only) const {
-    Access access{std::vector<Dim>(rank(), Dim(0)), 0};
+    Access access{std::vector<Dim>(rank(), Dim(0)), Dim(0)};
     Dim step = inner;
     for (std::size_t k = rank(); k-- > 0;) {
       if (kept_only && region_.reduced[k]) continue;
@@ -230,11 +294,11 @@ class Planner {
 
   // In the tensor that it is a part of.
   Access part_address(const RegionOutput& output) const {
-    Access access{std::vector<Dim>(rank(), Dim(0)), 0};
+    Access access{std::vector<Dim>(rank(), Dim(0)), Dim(0)};
     Dim step = 1;
     for (std::size_t k = rank(); k-- > 0;) {
       access.coefficients[k] = step;
-      if (static_cast<int>(k) == output.axis) access.constant = output.start * step;
+      access.constant = access.constant + output.starts[k] * step;
       step = step * output.whole[k];
     }
     return access;

@@ -43,10 +43,12 @@ struct PlanAxis {
   bool reduced = false;
 };
 
-// An element address: constant + sum over the plan's axes of coefficient * coordinate.
+// An element address: constant + sum over the plan's axes of coefficient * coordinate, and of
+// scalar * stride over terms that do not change along the lanes.
 struct Access {
   std::vector<Dim> coefficients;  // one a plan axis
   Dim constant;
+  std::vector<std::pair<ScalarId, Dim>> terms = {};
   int channel = -1;  // >= 0: the place in an inner axis of `channels` elements, all of which
   int channels = 1;  // may be read
 };

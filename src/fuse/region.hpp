@@ -40,10 +40,9 @@ struct RegionOutput {
   ValueId value = 0;
   DType dtype = DType::u8;
   std::vector<ScalarId> scalars;
-  // A part of a concatenation: its place in the whole, which is dense. Empty: the whole.
+  // A part of a dense tensor: the sizes of the whole, and where on each axis it starts. Empty: all.
   Dims whole = {};
-  int axis = 0;
-  Dim start = 0;
+  Dims starts = {};
 };
 
 struct Region {

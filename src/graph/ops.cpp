@@ -33,7 +33,9 @@ Value reduce(OpCode op, const Value& x, std::vector<std::int64_t> axes, bool kee
                          {{"axes", std::move(axes)}, {"keepdims", std::int64_t{keepdims}}});
 }
 
+// To its own type a value is what it was.
 Value cast_with(const Value& x, DType to, Rounding rounding, bool saturate) {
+  if (x.dtype() == to) return x;
   std::string name = rounding == Rounding::nearest ? "nearest" : "trunc";
   return x.graph().apply(OpCode::cast, {x},
                          {{"to", to}, {"rounding", name}, {"saturate", std::int64_t{saturate}}});

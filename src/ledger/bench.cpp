@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/fail.hpp"
+#include "ledger/run_watch.hpp"
 #include "ledger/stage_file.hpp"
 
 namespace fuseline {
@@ -44,13 +45,12 @@ RunSample take(const RunOnce& run, const BenchPlan& plan, Budget& budget) {
 constexpr std::size_t windows = 3, window = fewest_to_tell_steady / windows;
 
 // Whether the last three windows agree: no two of their medians are further apart than the noise
-// within windows lets two medians of five differ.
-bool windows_agree(const std::vector<double>& times) {
+// within windows lets two medians of five differ, or than a share that never matters.
+bool windows_agree(const std::vector<double>& times, double least_share) {
   if (times.size() < window * windows) return false;
   // A median of five varies by 1.198 / sqrt(5) of the deviation; the MAD is 0.6745 of it. Three
   // standard errors of a difference.
   constexpr double allowed = 3 * 1.41421356 * 0.53577 / 0.67448975;
-  constexpr double least_share = 0.005;
   std::vector<double> medians, deviations;
   for (std::size_t w = 0; w < windows; ++w) {
     std::span<const double> part(times.data() + times.size() - (windows - w) * window, window);
@@ -61,6 +61,35 @@ bool windows_agree(const std::vector<double>& times) {
   double noise = std::max(median(deviations), least_share * *low / allowed);
   return *high - *low <= allowed * noise;
 }
+
+// What has to come to rest before measuring: times, and clocks where they are told.
+class Settling {
+ public:
+  void add(const RunSample& sample) {
+    times_.push_back(milliseconds(sample.account.wall));
+    for (const char* name : {seen::cpu_mhz, seen::gpu_mhz})
+      if (auto found = sample.seen.find(name); found != sample.seen.end())
+        clocks_[name].push_back(found->second);
+  }
+  // Empty where all is at rest.
+  std::string moving() const {
+    constexpr double time_share = 0.005, clock_share = 0.02;
+    std::string names;
+    auto add = [&](const char* name) {
+      names += (names.empty() ? "the " : " and the ") + std::string(name);
+    };
+    if (!windows_agree(times_, time_share)) add("times");
+    for (const auto& [name, clocks] : clocks_)
+      // A clock that was not seen in every run cannot be judged.
+      if (clocks.size() == times_.size() && !windows_agree(clocks, clock_share))
+        add(name == seen::cpu_mhz ? "CPU clock" : "GPU clock");
+    return names;
+  }
+
+ private:
+  std::vector<double> times_;
+  std::map<std::string, std::vector<double>> clocks_;
+};
 
 // The relative half-width of the interval of the median.
 double half_width(const Estimate& estimate) {
@@ -137,15 +166,26 @@ void Series::add(const RunSample& sample) {
   use("user", sample.user_seconds);
   use("system", sample.system_seconds);
   use("peak", sample.peak_bytes);
+  for (const auto& [name, value] : sample.seen) resources[name].push_back(value);
+  keep_trace(sample);
   wall.push_back(milliseconds(sample.account.wall));
   for (std::vector<double>& row : rows) row.resize(wall.size());
   for (auto& [stage, times] : busy) times.resize(wall.size());
   if (sample.output_hash != output_hash) ++different_outputs;
 }
 
+void Series::keep_trace(const RunSample& sample) {
+  double typical = warm_up.empty() ? 0 : median(warm_up);
+  double away = std::abs(milliseconds(sample.account.wall) - typical);
+  if (!wall.empty() && away >= trace_distance_) return;
+  trace_distance_ = away;
+  trace = trace_of(sample.spans, sample.begin, sample.account.wall);
+}
+
 void warm_up(Series& series, const RunOnce& run, const BenchPlan& plan) {
   constexpr std::size_t shown = 10, fewest = 2;
   Budget budget(plan.seconds);
+  Settling settling;
   while (!series.steady || series.warm_up.size() < shown) {
     if (series.warm_up.size() >= fewest && budget.share() >= 1) return;
     if (series.warm_up.size() >= plan.most_runs) return;
@@ -153,7 +193,9 @@ void warm_up(Series& series, const RunOnce& run, const BenchPlan& plan) {
     if (series.warm_up.empty()) series.output_hash = sample.output_hash;
     if (sample.output_hash != series.output_hash) ++series.different_outputs;
     series.warm_up.push_back(milliseconds(sample.account.wall));
-    series.steady = windows_agree(series.warm_up);
+    settling.add(sample);
+    series.moving = settling.moving();
+    series.steady = series.moving.empty();
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ledger/timeline.hpp"
+#include "ledger/trace.hpp"
 #include "ledger/verdict.hpp"
 
 namespace fuseline {
@@ -18,6 +19,9 @@ struct RunSample {
   ClosedAccount account;
   std::optional<double> user_seconds, system_seconds;
   std::optional<double> peak_bytes;
+  std::map<std::string, double> seen;  // memory and clocks, by the names of run_watch.hpp
+  Nanoseconds begin = 0;
+  std::vector<Span> spans;
   std::uint64_t output_hash = 0;
 };
 
@@ -39,13 +43,16 @@ struct BenchPlan {
 // All runs of one side, as columns; times in milliseconds.
 struct Series {
   std::vector<double> warm_up;  // wall times of the first runs; the very first is the cold one
-  bool steady = false;          // three windows of the warm-up agreed
+  bool steady = false;          // three windows of the warm-up agreed, in times and clocks
+  std::string moving;           // what had not come to rest, where it was not steady
   std::vector<std::string> row_names;
   std::vector<std::vector<double>> rows;  // [row][run]; rows of a run sum to its wall time
   std::vector<double> wall;
-  std::map<std::string, std::vector<double>> busy;       // by stage
-  std::map<std::string, std::vector<double>> resources;  // user, system (s), peak (bytes)
-  std::vector<double> latency;        // from the intended start; only under a load
+  std::map<std::string, std::vector<double>> busy;  // by stage
+  // user, system (s), peak (bytes), and what was seen of a run.
+  std::map<std::string, std::vector<double>> resources;
+  RunTrace trace;               // of the measured run that is closest to the median of the warm-up
+  std::vector<double> latency;  // from the intended start; only under a load
   std::size_t different_outputs = 0;  // runs whose output was not that of the first
   std::uint64_t output_hash = 0;
 
@@ -53,12 +60,17 @@ struct Series {
   // The times of one row; zeros where it never occurred.
   std::vector<double> row(const std::string& name) const;
   void add(const RunSample& sample);
+
+ private:
+  void keep_trace(const RunSample& sample);
+  double trace_distance_ = 0;
 };
 
 inline constexpr std::size_t fewest_to_tell_steady = 15;
 
-// Runs until three windows of five agree within their noise, and at least ten times, so that the
-// first ten can be shown; not steady where the time of the plan is over before that.
+// Runs until three windows of five agree within their noise, in times and in the clocks that were
+// seen, and at least ten times, so that the first ten can be shown; not steady where the time of
+// the plan is over before that.
 void warm_up(Series& series, const RunOnce& run, const BenchPlan& plan);
 
 Series measure_series(const RunOnce& run, const BenchPlan& plan);

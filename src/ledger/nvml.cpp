@@ -134,7 +134,41 @@ GpuState read_gpu(const Nvml& nvml, Device device) {
   return state;
 }
 
+std::vector<Device> devices_of(const Nvml& nvml) {
+  std::vector<Device> devices;
+  unsigned count = 0;
+  nvml.call<int(unsigned*)>("nvmlDeviceGetCount_v2", &count);
+  for (unsigned i = 0; i < count; ++i) {
+    Device device = nullptr;
+    if (nvml.call<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", i, &device) == success)
+      devices.push_back(device);
+  }
+  return devices;
+}
+
 }  // namespace
+
+struct GpuWatch::Impl {
+  Nvml nvml;
+  std::vector<Device> devices = nvml.ready() ? devices_of(nvml) : std::vector<Device>();
+};
+
+GpuWatch::GpuWatch() : impl_(std::make_unique<Impl>()) {}
+GpuWatch::~GpuWatch() = default;
+
+std::optional<GpuUse> GpuWatch::look() const {
+  constexpr int sm = 1;
+  if (impl_->devices.empty()) return std::nullopt;
+  GpuUse all;
+  for (Device device : impl_->devices) {
+    auto memory = impl_->nvml.ask<Memory>("nvmlDeviceGetMemoryInfo", device);
+    if (!memory) return std::nullopt;
+    all.memory_used += memory->used;
+    if (auto clock = impl_->nvml.clock(device, sm))
+      all.sm_clock_mhz = std::max(all.sm_clock_mhz.value_or(0), *clock);
+  }
+  return all;
+}
 
 GpuReport read_gpus() {
   GpuReport report;
@@ -151,13 +185,7 @@ GpuReport read_gpus() {
   int cuda = 0;
   if (nvml.call<int(int*)>("nvmlSystemGetCudaDriverVersion_v2", &cuda) == success)
     report.cuda = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10);
-  unsigned count = 0;
-  nvml.call<int(unsigned*)>("nvmlDeviceGetCount_v2", &count);
-  for (unsigned i = 0; i < count; ++i) {
-    Device device = nullptr;
-    if (nvml.call<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", i, &device) == success)
-      report.gpus.push_back(read_gpu(nvml, device));
-  }
+  for (Device device : devices_of(nvml)) report.gpus.push_back(read_gpu(nvml, device));
   if (report.gpus.empty()) report.why_none = "the driver lists no GPU";
   return report;
 }

@@ -54,4 +54,25 @@ class GpuProbe {
   std::unique_ptr<Impl> impl_;
 };
 
+// All GPUs together, at one moment.
+struct GpuUse {
+  std::uint64_t memory_used = 0;
+  std::optional<unsigned> sm_clock_mhz;  // the highest
+};
+
+// Keeps the library open, so that looking costs little.
+class GpuWatch {
+ public:
+  GpuWatch();
+  ~GpuWatch();
+  GpuWatch(const GpuWatch&) = delete;
+  GpuWatch& operator=(const GpuWatch&) = delete;
+  // None where there is no GPU, or one that does not tell its memory.
+  std::optional<GpuUse> look() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 }  // namespace fuseline

@@ -61,13 +61,18 @@ button { font: inherit; font-size: 13px; color: var(--ink); background: none;
 </style>)";
 
 const char* const script = R"(<script>
-document.getElementById("keep").onclick = function () {
-  var link = document.createElement("a");
-  var text = document.getElementById("data").textContent;
-  link.href = URL.createObjectURL(new Blob([text], {type: "application/json"}));
-  link.download = "fuseline-run.json";
-  link.click();
-};
+function keep(button, data, name) {
+  if (!document.getElementById(button)) return;
+  document.getElementById(button).onclick = function () {
+    var link = document.createElement("a");
+    var text = document.getElementById(data).textContent;
+    link.href = URL.createObjectURL(new Blob([text], {type: "application/json"}));
+    link.download = name;
+    link.click();
+  };
+}
+keep("keep", "data", "fuseline-run.json");
+keep("keep-trace", "trace", "fuseline-trace.json");
 </script>)";
 
 std::string color_of(std::size_t index) {

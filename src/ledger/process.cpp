@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -60,6 +61,27 @@ class Capture {
   Descriptor file_;
 };
 
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
+  for (char** one = environ; *one; ++one)
+    if (std::none_of(variables.begin(), variables.end(), [&](const auto& variable) {
+          return std::string_view(*one).starts_with(variable.first + "=");
+        }))
+      all.emplace_back(*one);
+  return all;
+}
+
+// Ended by a null pointer, as exec takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 class SpawnSetup {
  public:
   SpawnSetup(const Capture& out, const Capture& err) {
@@ -84,14 +106,12 @@ class SpawnSetup {
   SpawnSetup(const SpawnSetup&) = delete;
   SpawnSetup& operator=(const SpawnSetup&) = delete;
 
-  pid_t start(const std::vector<std::string>& words) const {
-    std::vector<std::string> copies = words;
-    std::vector<char*> pointers;
-    for (std::string& word : copies) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
+  pid_t start(const std::vector<std::string>& words, const Variables& variables) const {
+    std::vector<std::string> copies = words, own = environment_with(variables);
+    std::vector<char*> pointers = pointers_to(copies), values = pointers_to(own);
     pid_t child = -1;
-    int problem =
-        ::posix_spawnp(&child, pointers[0], &actions_, &attributes_, pointers.data(), environ);
+    int problem = ::posix_spawnp(&child, pointers[0], &actions_, &attributes_, pointers.data(),
+                                 values.data());
     if (problem) fail("{}: cannot be started: {}", words.front(), std::strerror(problem));
     return child;
   }
@@ -111,14 +131,17 @@ void end_group(pid_t child) {
 // Waits until the child exits; throws behind ending it where that must not be awaited.
 void await_exit(pid_t child, Nanoseconds begin, const std::vector<std::string>& words,
                 const ProcessOptions& options) {
-  constexpr int step_ms = 50;
+  constexpr int longest_step_ms = 50;
+  constexpr int first_step_ms = 4;
+  int step_ms = options.look ? first_step_ms : longest_step_ms;
   Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (handle.get() < 0) {
     int problem = errno;
     end_group(child);
     fail("{}: cannot be watched: {}", words.front(), std::strerror(problem));
   }
-  for (;;) {
+  for (;; step_ms = std::min(2 * step_ms, longest_step_ms)) {
+    if (options.look) options.look(child);
     pollfd event{handle.get(), POLLIN, 0};
     if (::poll(&event, 1, step_ms) > 0) return;
     if (options.interrupted && options.interrupted()) {
@@ -146,7 +169,7 @@ ProcessRun run_process(const std::vector<std::string>& words, const ProcessOptio
   SpawnSetup setup(out, err);
   ProcessRun run;
   run.begin = monotonic_now();
-  pid_t child = setup.start(words);
+  pid_t child = setup.start(words, options.environment);
   await_exit(child, run.begin, words, options);
   run.end = monotonic_now();
   int status = 0;

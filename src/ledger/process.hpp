@@ -1,10 +1,13 @@
 // Running a program once: its time, its stages, what it used and what it wrote.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ledger/timeline.hpp"
@@ -27,6 +30,10 @@ struct ProcessOptions {
   double timeout_seconds = 0;  // 0: none
   bool keep_output = false;
   std::function<bool()> interrupted;  // asked every 50 ms; the program is ended then
+  // Called while the program runs: at once, then less and less often, every 50 ms at last.
+  std::function<void(pid_t)> look = {};
+  // Variables of its environment beside those of this process, or instead of them.
+  std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 // Runs the words, the first being a program on PATH or a path, with nothing on stdin. Throws Error

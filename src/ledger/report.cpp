@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ledger/clocks.hpp"
 #include "ledger/environment.hpp"
 #include "ledger/outlook.hpp"
 #include "ledger/text.hpp"
@@ -34,6 +35,7 @@ Json side_json(const RunSide& side) {
       {"options", side.options},
       {"command", side.command},
       {"steady", series.steady},
+      {"moving", series.moving.empty() ? Json(nullptr) : Json(series.moving)},
       {"cold_ms", series.warm_up.empty() ? Json(nullptr) : Json(series.cold())},
       {"first_ms",
        std::vector<double>(series.warm_up.begin(),
@@ -47,12 +49,24 @@ Json side_json(const RunSide& side) {
       {"different_outputs", series.different_outputs}};
 }
 
+Json null_kernels_json(const RunRecord& record) {
+  const NullKernels& null = record.null_kernels;
+  auto ceiling = null.ceiling_of(median(record.sides.front().series.wall));
+  return {{"saved_ms", estimate_json(null.saved_ms)},
+          {"ceiling", estimate_json(ceiling)},
+          {"why_not", null.why_not.empty() ? Json(nullptr) : Json(null.why_not)}};
+}
+
 std::string first_ten(const Series& series) {
   std::vector<std::string> times;
   TimeUnit unit = unit_for(quantile(series.warm_up, 1));
   for (std::size_t i = 0; i < std::min<std::size_t>(series.warm_up.size(), 10); ++i)
     times.push_back(number_text(series.warm_up[i] * unit.per_ms));
   return fmt::format("{} {}", fmt::join(times, " "), unit.name);
+}
+
+std::string still_moving(const Series& series) {
+  return series.moving.empty() ? "" : "; " + series.moving + " still changed";
 }
 
 std::string noise_text(const RunRecord& record) {
@@ -98,6 +112,8 @@ Json report_json(const RunRecord& record) {
           {"account", record.two_sided() ? account_json(account_of(record)) : Json(nullptr)},
           {"deadline", deadline_json(deadline_of(record))},
           {"projection", projection_json(projection_of(record))},
+          {"null_kernels", null_kernels_json(record)},
+          {"clocks", clocks_json(clock_shares(record))},
           {"rate", record.settings.rate},
           {"per", record.settings.per},
           {"environment", record.environment},
@@ -125,11 +141,18 @@ std::vector<std::string> trust_lines(const RunRecord& record) {
     if (series.steady) continue;
     bool enough = series.warm_up.size() >= fewest_to_tell_steady;
     add("warm-up",
-        who + fmt::format(
-                  "{} behind {} runs{}", enough ? "NOT STEADY" : "not steady",
-                  series.warm_up.size(),
-                  enough ? "" : fmt::format("; {} are needed to tell", fewest_to_tell_steady)));
+        who + fmt::format("{} behind {} runs{}", enough ? "NOT STEADY" : "not steady",
+                          series.warm_up.size(),
+                          enough ? still_moving(series)
+                                 : fmt::format("; {} are needed to tell", fewest_to_tell_steady)));
   }
+  for (const Json& check : record.environment.value("kernel_checks", Json::array()))
+    add("kernel",
+        fmt::format("{} keeps the contract: {} runs on {}, {} registers", check.value("file", ""),
+                    value_text(check.value("runs", Json())), check.value("ran_on", ""),
+                    value_text(check.value("registers", Json()))));
+  if (Json stages = record.environment.value("stages", Json()); stages.is_string())
+    add("stages", stages.get<std::string>() + " of the program, which marks none itself");
   for (std::string& line : environment_lines(record.environment)) lines.push_back(std::move(line));
   for (const std::string& warning : record.warnings) add("warning", warning);
   return lines;

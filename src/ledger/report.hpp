@@ -22,6 +22,8 @@ Json summary_json(const Summary& summary);  // p99 is null below 1000 samples
 // network. `history` holds earlier runs of the same commands, oldest first, the record last.
 std::string report_html(const RunRecord& record, const std::vector<RunRecord>& history);
 
+// Lines about processor time, memory, kernels alone, the null run and clocks.
+std::vector<std::string> resource_lines(const RunRecord& record);
 // Lines about n, noise, warming up, outputs, the machine and the source.
 std::vector<std::string> trust_lines(const RunRecord& record);
 

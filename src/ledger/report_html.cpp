@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "ledger/environment.hpp"
 #include "ledger/outlook.hpp"
 #include "ledger/page.hpp"
@@ -102,13 +104,15 @@ std::string account_card(const AccountSummary& summary) {
                           "sum to its wall time; the table shows medians over the blocks."));
 }
 
-std::string speedup_card(const AccountSummary& summary, const Account& account) {
+std::string speedup_card(const RunRecord& record, const AccountSummary& summary,
+                         const Account& account) {
   std::vector<Part> parts;
   if (summary.kernel_speedup)
     parts.push_back({account.kernels + " alone", summary.kernel_speedup->value});
   parts.push_back({"end to end", summary.end_to_end_speedup.value});
   parts.push_back({"ceiling by arithmetic (Amdahl)", summary.ceiling ? summary.ceiling->value : 0});
-  parts.push_back({"ceiling by the null kernel", 0});
+  auto null = record.null_kernels.ceiling_of(summary.total.before.value);
+  parts.push_back({"ceiling by the null kernel", null ? null->value : 0});
   return card("Speed-ups", page::bars(parts));
 }
 
@@ -203,10 +207,10 @@ std::string history_card(const RunRecord& record, const std::vector<RunRecord>& 
   return card(fmt::format("History, {} runs", history.size()), element("div", "grid", charts));
 }
 
-std::string trust_card(const RunRecord& record) {
+std::string lines_card(const std::string& title, const std::vector<std::string>& lines) {
   std::string text;
-  for (const std::string& line : trust_lines(record)) text += escaped(line) + "\n";
-  return card("What this rests on", element("pre", "", text));
+  for (const std::string& line : lines) text += escaped(line) + "\n";
+  return card(title, element("pre", "", text));
 }
 
 std::string outlook_card(const RunRecord& record) {
@@ -219,10 +223,18 @@ std::string outlook_card(const RunRecord& record) {
 }
 
 // "</script>" inside of a string would end the element.
-std::string embedded_data(const RunRecord& record) {
-  std::string text = json_text(report_json(record)), safe;
+std::string embedded(const char* id, const Json& data) {
+  std::string text = json_text(data, -1), safe;
   for (char c : text) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return "<script id=\"data\" type=\"application/json\">" + safe + "</script>\n";
+  return fmt::format("<script id=\"{}\" type=\"application/json\">{}</script>\n", id, safe);
+}
+
+constexpr const char* trace_button =
+    " <button id=\"keep-trace\" type=\"button\">Download as Chrome trace</button>";
+
+bool has_trace(const RunRecord& record) {
+  return std::any_of(record.sides.begin(), record.sides.end(),
+                     [](const RunSide& side) { return side.series.trace.wall > 0; });
 }
 
 std::string header(const RunRecord& record) {
@@ -245,18 +257,23 @@ std::string report_html(const RunRecord& record, const std::vector<RunRecord>& h
   if (record.two_sided()) {
     Account account = account_of(record);
     AccountSummary summary = summarize(account);
-    body += head_figures(summary, account) + account_card(summary) + speedup_card(summary, account);
+    body += head_figures(summary, account) + account_card(summary) +
+            speedup_card(record, summary, account);
   } else {
     body += series_figures(record.last().series) + series_card(record.last().series);
   }
   body += outlook_card(record) + distribution_card(record) + first_runs_card(record) +
-          history_card(record, history) + trust_card(record);
-  body += "<p><button id=\"keep\" type=\"button\">Save the data of this page</button></p>\n";
+          history_card(record, history) + lines_card("Memory and clocks", resource_lines(record)) +
+          lines_card("What this rests on", trust_lines(record));
+  body += "<p><button id=\"keep\" type=\"button\">Save the data of this page</button>" +
+          std::string(has_trace(record) ? trace_button : "") + "</p>\n";
   std::string title = escaped(command_text(record.last().command));
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          title + "</title>\n" + page::style + "</head>\n<body><main>\n" + body + "</main>\n" +
-         embedded_data(record) + page::script + "\n</body></html>\n";
+         embedded("data", report_json(record)) +
+         (has_trace(record) ? embedded("trace", chrome_trace(record)) : "") + page::script +
+         "\n</body></html>\n";
 }
 
 }  // namespace fuseline

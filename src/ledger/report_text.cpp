@@ -42,15 +42,10 @@ std::string busy_text(const Series& series, const std::string& who = "") {
   return text.empty() ? "" : labeled("busy", who + text) + "\n";
 }
 
-std::string resources_text(const Series& series, const std::string& who = "") {
-  auto value = [&](const char* name) {
-    auto found = series.resources.find(name);
-    return found == series.resources.end() ? std::optional<double>() : median(found->second);
-  };
-  auto user = value("user"), system = value("system"), peak = value("peak");
-  if (!user || !system || !peak) return "";
-  return fmt::format("process     {}user {}, system {}; peak memory {}\n", who,
-                     time_text(1000 * *user), time_text(1000 * *system), bytes_text(*peak));
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
 }
 
 std::string one_sided(const RunRecord& record) {
@@ -72,7 +67,7 @@ std::string one_sided(const RunRecord& record) {
     text += series_row("from intended", describe(series.latency), unit,
                        median(series.latency) / whole.median.value);
   if (!series.warm_up.empty()) text += fmt::format("cold run    {}\n", time_text(series.cold()));
-  return text + tail_text(whole, unit) + "\n" + busy_text(series) + resources_text(series);
+  return text + tail_text(whole, unit) + "\n" + busy_text(series) + joined(resource_lines(record));
 }
 
 std::string two_sided(const RunRecord& record) {
@@ -85,10 +80,8 @@ std::string two_sided(const RunRecord& record) {
       account.notes.push_back(
           fmt::format("cold run    {}: {}", side.label, time_text(side.series.cold())));
   text += account_text(account) + "\n";
-  for (const RunSide& side : record.sides)
-    text +=
-        busy_text(side.series, side.label + ": ") + resources_text(side.series, side.label + ": ");
-  return text;
+  for (const RunSide& side : record.sides) text += busy_text(side.series, side.label + ": ");
+  return text + joined(resource_lines(record));
 }
 
 }  // namespace

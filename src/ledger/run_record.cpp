@@ -49,7 +49,9 @@ Json side_json(const RunSide& side) {
           {"options", side.options},
           {"command", side.command},
           {"steady", side.series.steady},
-          {"different_outputs", side.series.different_outputs}};
+          {"moving", side.series.moving},
+          {"different_outputs", side.series.different_outputs},
+          {"trace", trace_json(side.series.trace)}};
 }
 
 RunSide side_from(const Json& json) {
@@ -58,8 +60,17 @@ RunSide side_from(const Json& json) {
   side.options = json.at("options");
   side.command = json.at("command").get<std::vector<std::string>>();
   side.series.steady = json.at("steady");
+  side.series.moving = json.value("moving", "");
   side.series.different_outputs = json.at("different_outputs");
+  if (json.contains("trace")) side.series.trace = trace_from(json["trace"]);
   return side;
+}
+
+NullKernels null_kernels_from(const Json& json) {
+  NullKernels null{{}, json.value("why_not", "")};
+  if (const Json saved = json.value("saved_ms", Json()); saved.is_object())
+    null.saved_ms = Estimate{saved.at("value"), saved.at("low"), saved.at("high"), 0};
+  return null;
 }
 
 RunSettings settings_from(const Json& json) {
@@ -117,8 +128,17 @@ Json meta_json(const RunRecord& record) {
             {"items", settings.items},
             {"rate", settings.rate},
             {"per", settings.per}}},
+          {"null_kernels",
+           {{"saved_ms", estimate_json(record.null_kernels.saved_ms)},
+            {"why_not", record.null_kernels.why_not}}},
           {"environment", record.environment},
           {"warnings", record.warnings}};
+}
+
+std::optional<Estimate> NullKernels::ceiling_of(double whole_ms) const {
+  if (!saved_ms || saved_ms->high >= whole_ms) return std::nullopt;
+  auto ceiling = [&](double saved) { return whole_ms / (whole_ms - saved); };
+  return Estimate{ceiling(saved_ms->value), ceiling(saved_ms->low), ceiling(saved_ms->high), 0};
 }
 
 RunRecord record_from_meta(const Json& meta) {
@@ -128,6 +148,7 @@ RunRecord record_from_meta(const Json& meta) {
     record.created = meta.at("created");
     for (const Json& side : meta.at("sides")) record.sides.push_back(side_from(side));
     record.settings = settings_from(meta.at("settings"));
+    record.null_kernels = null_kernels_from(meta.value("null_kernels", Json::object()));
     record.environment = meta.at("environment");
     record.warnings = meta.at("warnings").get<std::vector<std::string>>();
     if (record.sides.empty() || record.sides.size() > 2)

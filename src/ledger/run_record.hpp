@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,15 @@ struct RunSettings {
   std::string per;         // a run is the median span of this stage; empty: the process
 };
 
+// What kernels that do nothing save of an end-to-end time, measured.
+struct NullKernels {
+  std::optional<Estimate> saved_ms;
+  std::string why_not;  // where it was not measured
+
+  // End to end, were kernels free.
+  std::optional<Estimate> ceiling_of(double whole_ms) const;
+};
+
 struct RunRecord {
   std::int64_t id = 0;         // of the ledger; 0: not kept
   std::string name;            // may be empty
@@ -36,6 +46,7 @@ struct RunRecord {
   RunSettings settings;
   Json environment;
   std::vector<std::string> warnings;
+  NullKernels null_kernels;  // of the first side
 
   bool two_sided() const { return sides.size() == 2; }
   const RunSide& last() const { return sides.back(); }

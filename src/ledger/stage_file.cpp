@@ -61,6 +61,22 @@ std::int64_t lane_of(const Mark& mark) {
   return static_cast<std::int64_t>(mark.process) << 32 | mark.thread;
 }
 
+bool begins(const Mark& mark) {
+  return mark.kind == FUSELINE_STAGE_BEGIN || mark.kind == FUSELINE_WAIT_BEGIN ||
+         mark.kind == FUSELINE_RANGE_BEGIN;
+}
+bool is_range(const Mark& mark) {
+  return mark.kind == FUSELINE_RANGE_BEGIN || mark.kind == FUSELINE_RANGE_END;
+}
+
+// A program that marks stages says what it wants to be told; then its ranges are left out.
+void choose_ranges(std::vector<Mark>& marks, StageMarks& result) {
+  result.ranges = static_cast<std::uint64_t>(std::count_if(
+      marks.begin(), marks.end(), [](const Mark& m) { return m.kind == FUSELINE_RANGE_BEGIN; }));
+  result.ranges_are_stages = result.ranges > 0 && std::all_of(marks.begin(), marks.end(), is_range);
+  if (!result.ranges_are_stages) std::erase_if(marks, is_range);
+}
+
 // Begins and ends of one lane and name become spans; an end closes the last begin.
 void pair_up(const std::vector<Mark>& marks, Nanoseconds end, StageMarks& result) {
   struct Open {
@@ -74,14 +90,15 @@ void pair_up(const std::vector<Mark>& marks, Nanoseconds end, StageMarks& result
     bool wait = mark.kind == FUSELINE_WAIT_BEGIN || mark.kind == FUSELINE_WAIT_END;
     auto time = static_cast<Nanoseconds>(mark.time);
     std::vector<Open>& open = lanes[lane_of(mark)];
-    if (mark.kind == FUSELINE_STAGE_BEGIN || mark.kind == FUSELINE_WAIT_BEGIN) {
+    if (begins(mark)) {
       open.push_back({name, wait, time});
       continue;
     }
     auto found = std::find_if(open.rbegin(), open.rend(), [&](const Open& one) {
       return one.name == name && one.wait == wait;
     });
-    bool ends = mark.kind == FUSELINE_STAGE_END || mark.kind == FUSELINE_WAIT_END;
+    bool ends = mark.kind == FUSELINE_STAGE_END || mark.kind == FUSELINE_WAIT_END ||
+                mark.kind == FUSELINE_RANGE_END;
     if (!ends || found == open.rend() || time < found->begin) {
       ++result.unmatched;
       continue;
@@ -140,6 +157,7 @@ StageMarks StageFile::read(Nanoseconds end) const {
     std::vector<Mark> more = marks_in(bytes.data(), bytes.size(), result);
     marks.insert(marks.end(), more.begin(), more.end());
   }
+  choose_ranges(marks, result);
   // Lanes are read each in the order of its times; equal times keep the order of their places.
   std::stable_sort(marks.begin(), marks.end(),
                    [](const Mark& a, const Mark& b) { return a.time < b.time; });

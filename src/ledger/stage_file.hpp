@@ -15,6 +15,9 @@ struct StageMarks {
   std::uint64_t dropped = 0;    // marks that found no place
   std::uint64_t unmatched = 0;  // ends without a begin, and marks that were cut off
   std::uint64_t open = 0;       // begins without an end; they last until `end`
+  // Ranges of NVTX: stages where the program marks none by itself, else left out.
+  std::uint64_t ranges = 0;
+  bool ranges_are_stages = false;
 };
 
 // A file in the folder for temporary files, removed with the object. A program that cannot share

@@ -3,6 +3,7 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "nvtx/client.hpp"
 #include "program/program_impl.hpp"
 
 namespace fuseline {
@@ -15,6 +16,7 @@ void Lane::Impl::start(const Step& step) {
 }
 
 void Lane::Impl::launch(const Step& step) {
+  nvtx::Range range(step.name());
   if (!observer && !check_each_) return start(step);
   checked_ = &step;
   auto begin = Observer::Clock::now();
@@ -108,6 +110,7 @@ Recording* Lane::Impl::recording_for(RecordState& state) {
     if (known == all.end() && all.size() == max_recordings && !can_patch(all.back()))
       all.pop_back();
     if (known == all.end() && all.size() < max_recordings) {
+      nvtx::Range range("record");
       queue_->begin_record();
       schedule(*state.instance);
       known = all.insert(all.begin(), {addresses_, queue_->end_record()});
@@ -136,10 +139,9 @@ void Lane::Impl::execute(const std::shared_ptr<const Instance>& instance) {
   RecordState& state = state_of(instance);
   bool wanted = state.runs++ > 0 || mode == Record::on;
   Recording* recording = wanted ? recording_for(state) : nullptr;
-  if (recording)
-    queue_->replay(*recording);
-  else
-    schedule(*instance);
+  if (!recording) return schedule(*instance);
+  nvtx::Range range("replay");
+  queue_->replay(*recording);
 }
 
 }  // namespace fuseline

@@ -52,14 +52,15 @@ const std::map<std::string, std::set<std::string>> arrows = {
     {"fuse", {"base", "graph"}},
     {"emit", {"base", "graph", "fuse"}},
     {"cache", {"base"}},
-    {"program", {"base", "graph", "passes", "fuse", "emit", "cache"}},
+    {"nvtx", {"base"}},
+    {"program", {"base", "graph", "passes", "fuse", "emit", "cache", "nvtx"}},
     {"device", {"base", "graph", "fuse", "emit", "cache", "program"}},
     {"frames", {"base", "graph", "program"}},
     {"apps", {"base", "graph", "program", "frames"}},
     {"ledger", {"base"}},
     {"foreign", {"base", "graph", "emit", "device"}},
     {"cli", {"base", "graph", "onnx", "cache", "program", "frames", "apps", "ledger",
-             "foreign"}},
+             "foreign", "nvtx"}},
 };
 
 // The room that a public header belongs to.

@@ -3,6 +3,7 @@
 #include <spawn.h>
 
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "cli/support.hpp"
@@ -54,7 +55,7 @@ TEST_F(BenchCommand, FindsWhichSideIsFasterInBothDirections) {
                  "0.06",  "--after", "0.03", "--",     "sleep"};
   Outcome faster = fuseline(words);
   EXPECT_EQ(faster.code, 0) << faster.err;
-  EXPECT_THAT(faster.out, testing::StartsWith("FASTER: end to end 1."));
+  EXPECT_THAT(faster.out, testing::StartsWith("FASTER: end to end "));
   expect_fits(faster.out);
   std::swap(words[6], words[8]);
   Outcome slower = fuseline(words);
@@ -84,6 +85,53 @@ TEST_F(BenchCommand, AFuselineCommandShowsItsStages) {
   EXPECT_NEAR(share, json["sides"][0]["wall"]["mean"].get<double>(), 1e-6);
   EXPECT_GT(json["sides"][0]["busy_ms"]["decode"].get<double>(), 0);
   EXPECT_EQ(json["sides"][0]["command"][0], "fuseline");
+}
+
+TEST_F(BenchCommand, MemoryClocksAndTheNullRunAreTold) {
+  jpeg("in.jpg", 300, 400);
+  Words words = {"bench", "--runs", "5", "--json", "--", "mask", "in.jpg", "-o", "out.png"};
+  nlohmann::json json = fuseline(words).json();
+  const auto& resources = json["sides"][0]["resources"];
+  EXPECT_GT(resources["rss_start"].get<double>(), 0);
+  // The system counts pages by processor and sums up now and then.
+  EXPECT_GE(resources["peak"].get<double>(), 0.8 * resources["rss_end"].get<double>());
+  EXPECT_GE(resources["rss_end"].get<double>(), resources["rss_start"].get<double>());
+  EXPECT_EQ(json["clocks"][0]["name"], "CPU");
+  EXPECT_NE(json["clocks"][0]["mhz"].empty(), json["clocks"][0]["why_not"].is_null());
+  const auto& null = json["null_kernels"];
+  ASSERT_TRUE(null["ceiling"].is_object()) << null.dump();
+  EXPECT_TRUE(null["why_not"].is_null());
+  EXPECT_GT(null["ceiling"]["value"].get<double>(), 0.5);
+  EXPECT_LE(null["ceiling"]["low"].get<double>(), null["ceiling"]["high"].get<double>());
+  Outcome shown = fuseline({"ledger", "show", "last"});
+  expect_fits(shown.out);
+  for (const char* part : {"memory      ", "at the start", "before the end", "clocks      CPU",
+                           "null run    ", "with kernels that do nothing"})
+    EXPECT_THAT(shown.out, HasSubstr(part));
+  // Kernels of others have no null form, and nothing is said of them.
+  json = fuseline({"bench", "--runs", "3", "--json", "--", "true"}).json();
+  EXPECT_TRUE(json["null_kernels"]["ceiling"].is_null());
+  EXPECT_THAT(json["null_kernels"]["why_not"].get<std::string>(), HasSubstr("only for `mask"));
+  EXPECT_THAT(fuseline({"ledger", "show", "last"}).out, Not(HasSubstr("null run")));
+}
+
+TEST_F(BenchCommand, AChromeTraceOfTheTypicalRun) {
+  jpeg("in.jpg");
+  expect_one_line(fuseline({"ledger", "export", "--chrome-trace", "t.json"}).err, "is empty");
+  EXPECT_EQ(fuseline({"bench", "--runs", "3", "--", "mask", "in.jpg"}).code, 0);
+  Outcome outcome = fuseline({"ledger", "export", "last", "--chrome-trace", "t.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("run 1 -> t.json"));
+  Bytes bytes = bytes_of(path("t.json"));
+  nlohmann::json trace = nlohmann::json::parse(bytes.begin(), bytes.end());
+  std::set<std::string> names;
+  for (const auto& event : trace["traceEvents"])
+    if (event["ph"] == "X") names.insert(event["name"]);
+  for (const char* name : {"run", "decode", "load kernels", "kernels", "encode"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  fuseline({"bench", "--runs", "3", "--", "true"});
+  expect_one_line(fuseline({"ledger", "export", "1", "2", "--chrome-trace", "t.json"}).err,
+                  "writes one run; 2 were named");
 }
 
 TEST_F(BenchCommand, AFrameOfALoopIsARun) {
@@ -246,13 +294,20 @@ TEST_F(BenchCommand, ThePageInABrowser) {
               "e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display != 'inline');"
               "var data = JSON.parse(document.getElementById('data').textContent);"
               "document.body.dataset.seen = [document.querySelectorAll('.card').length,"
-              "wide.length, data.verdict].join(' ');</script>");
+              "wide.length, data.verdict].join(' ');"
+              // What the button would save.
+              "URL.createObjectURL = blob => { blob.text().then(text => {"
+              "document.body.dataset.trace = JSON.parse(text).traceEvents.filter("
+              "e => e.name == 'run').length; }); return 'data:,'; };"
+              "document.getElementById('keep-trace').click();</script>");
   file("seen.html", page);
   Outcome dom = shell(
       "timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom "
-      "--window-size=1100,900 --user-data-dir=profile \"file://$PWD/seen.html\"");
+      "--virtual-time-budget=5000 --window-size=1100,900 --user-data-dir=profile "
+      "\"file://$PWD/seen.html\"");
   EXPECT_EQ(dom.code, 0) << dom.err;
-  EXPECT_THAT(dom.out, HasSubstr("data-seen=\"6 0 SLOWER\""));
+  EXPECT_THAT(dom.out, HasSubstr("data-seen=\"7 0 SLOWER\""));
+  EXPECT_THAT(dom.out, HasSubstr("data-trace=\"2\""));
 }
 
 TEST_F(BenchCommand, AReportSurvivesALedgerThatCannotBeWritten) {

@@ -1,4 +1,5 @@
 // fuseline kernel: contracts, and foreign kernels that keep or break them.
+#include "cli/kernel_text.hpp"
 #include "cli/support.hpp"
 
 namespace fuseline::test {
@@ -7,33 +8,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr const char* right_kernel = R"(#include <cstdint>
-// fuseline: threads=128 items=4
-extern "C" __global__ void mask_kernel(const unsigned char* __restrict__ frame,
-                                       unsigned char* __restrict__ mask, long long* area,
-                                       int H, int W) {
-  __shared__ int total;
-  if (threadIdx.x == 0) total = 0;
-  __syncthreads();
-  int n = H * W, first = (blockIdx.x * blockDim.x + threadIdx.x) * 4, set = 0;
-  for (int i = first; i < first + 4 && i < n; ++i) {
-    int gray = (9798 * frame[3 * i] + 19235 * frame[3 * i + 1] + 3735 * frame[3 * i + 2] + 16384) >> 15;
-    mask[i] = gray > 127 ? 255 : 0;
-    set += gray > 127;
-  }
-  for (int d = 16; d > 0; d /= 2) set += __shfl_down_sync(0xffffffffu, set, d);
-  if (threadIdx.x % warpSize == 0) atomicAdd(&total, set);
-  __syncthreads();
-  if (threadIdx.x == 0) atomicAdd((unsigned long long*)area, (unsigned long long)total);
-}
-)";
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  std::size_t at = text.find(from);
-  EXPECT_NE(at, text.npos) << from;
-  return at == text.npos ? text : text.replace(at, from.size(), to);
-}
 
 class Kernel : public CliTest {
  protected:

@@ -151,7 +151,8 @@ Value BodyEmitter::reshaped(const Inst& inst) {
 Value BodyEmitter::cast(const Inst& inst) {
   int channel = 0;
   const ByteGroup* group = byte_channel(inst.args[0], channel);
-  if (!group) return emit_cast(ir_, arg(inst, 0), arg_type(inst, 0), inst.type, inst.mode);
+  bool words_wanted = size_of(inst.type.dtype) == 4;
+  if (!group || !words_wanted) return emit_cast(ir_, arg(inst, 0), arg_type(inst, 0), inst.type, inst.mode);
   Value words = group->words(ir_, channel);
   if (inst.type.dtype != DType::f32) return words;
   return LLVMBuildSIToFP(b(), words, ir_.register_type(inst.type), "");
