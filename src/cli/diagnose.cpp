@@ -33,8 +33,8 @@ constexpr const char* examples =
     "  fuseline diagnose --per frame --null './frame --empty' -- ./frame\n"
     "Stages are marked with fuseline/stage.h (C) or fuseline_stage.py (Python). Of\n"
     "`mask` and `run` it also runs the pipeline with kernels that do nothing and with\n"
-    "none, fused and unfused, and the inputs in three sizes; no file of yours but what\n"
-    "the command itself writes is touched. docs/ledger.md tells more.";
+    "none, fused and unfused, and the inputs in three sizes; no file of yours but\n"
+    "what the command itself writes is touched. docs/ledger.md tells more.";
 
 constexpr double most_seconds = 86400;
 

@@ -37,7 +37,7 @@ bool is_subject(const std::vector<std::string>& words) {
 std::unique_ptr<Subject> subject_of(const std::vector<std::string>& words) {
   if (words.front() == "mask") return mask_subject(words);
   if (words.front() == "run") return model_subject(words);
-  fail("{} is not taken apart, only `mask PICTURE...` and `run MODEL` are", words.front());
+  fail("only for `mask PICTURE...` and `run MODEL`, not for other programs");
 }
 
 }  // namespace fuseline::cli
