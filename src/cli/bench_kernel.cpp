@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "base/fail.hpp"
@@ -28,7 +29,11 @@ MaskCommand pipeline_of(const BenchOptions& options, const std::string& file) {
   if (options.command.empty() || options.command.front() != "mask")
     fail("bench: {} is measured in a pipeline of ours; add -- mask PICTURE", file);
   try {
-    return parse_one_picture(options.command);
+    MaskCommand command = parse_mask_command(options.command);
+    const std::vector<std::string>& inputs = command.files.inputs;
+    if (inputs.size() != 1 || !std::filesystem::is_regular_file(inputs.front()))
+      fail("it is measured on one picture");
+    return command;
   } catch (const Error& error) {
     fail("bench --after {}: {}", file, error.what());
   }

@@ -80,6 +80,8 @@ class OurKernels final : public FrameKernels {
   std::function<void()> waiter_;
 };
 
+const std::string& picture_of(const MaskCommand& command) { return command.files.inputs.front(); }
+
 std::uint64_t hash_of(const std::vector<Tensor>& outputs) {
   std::uint64_t hash = 0;
   for (const Tensor& output : outputs) {
@@ -94,7 +96,7 @@ std::uint64_t hash_of(const std::vector<Tensor>& outputs) {
 MaskSettings frame_settings(const MaskCommand& command) {
   MaskSettings settings = command.graph.settings();
   settings.channels =
-      static_cast<int>(probe_image(command.picture(), command.batch().read).channels);
+      static_cast<int>(probe_image(picture_of(command), command.batch().read).channels);
   return settings;
 }
 
@@ -128,7 +130,7 @@ struct KernelFrames::Impl {
         batch(mask.batch()),
         device(open_device("cuda:" + std::to_string(gpu))),
         queue(device.make_queue()),
-        picture(read_image(mask.picture(), batch.read)) {
+        picture(read_image(picture_of(mask), batch.read)) {
     constexpr int rotating = 4;
     NamedTensor frame{contract.arguments[0].of_graph, picture.pixels};
     sizes = bind_sizes(contract.graph, {&frame, 1});
@@ -228,7 +230,7 @@ RunSample KernelFrames::run(std::size_t number) {
     action();
     sample.spans.push_back({name, 0, begin, monotonic_now(), false});
   };
-  stage("decode", [&] { it.picture = read_image(it.command.picture(), it.batch.read); });
+  stage("decode", [&] { it.picture = read_image(picture_of(it.command), it.batch.read); });
   stage("upload", [&] { it.upload(places); });
   stage(kernels_stage, [&] {
     side.kernels->enqueue(places);

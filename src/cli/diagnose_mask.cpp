@@ -52,14 +52,6 @@ MaskCommand parse_mask_command(const std::vector<std::string>& words) {
   return command;
 }
 
-MaskCommand parse_one_picture(const std::vector<std::string>& words) {
-  if (words.front() != "mask") fail("only for `mask PICTURE`, not for other programs");
-  MaskCommand command = parse_mask_command(words);
-  if (command.files.inputs.size() != 1 || !fs::is_regular_file(command.picture()))
-    fail("only for one picture");
-  return command;
-}
-
 ScratchFolder::ScratchFolder() {
   std::string name = (fs::temp_directory_path() / "fuseline-diagnose-XXXXXX").string();
   if (!::mkdtemp(name.data()))

@@ -15,7 +15,6 @@ struct MaskCommand {
   MaskGraphOptions graph;
   MaskFileOptions files;
 
-  const std::string& picture() const { return files.inputs.front(); }
   BatchOptions batch() const;
   // The same options on another picture or folder, with the masks written elsewhere.
   std::vector<std::string> on(const std::filesystem::path& other,
@@ -24,8 +23,6 @@ struct MaskCommand {
 
 // Throws Error for words that the command would refuse.
 MaskCommand parse_mask_command(const std::vector<std::string>& words);
-// The same for one picture alone; throws for other commands, too.
-MaskCommand parse_one_picture(const std::vector<std::string>& words);
 
 // A folder for what experiments write, so that no file of the user is touched.
 class ScratchFolder {

@@ -75,7 +75,7 @@ TEST_F(BenchKernel, MistakesAreOneLineEach) {
     expect_one_line(outcome.err, part);
   };
   refused({"--after", "k.cu"}, {"sleep", "0.1"}, "add -- mask PICTURE");
-  refused({"--after", "k.cu"}, {"mask", "missing.jpg"}, "only for one picture");
+  refused({"--after", "k.cu"}, {"mask", "missing.jpg"}, "one picture");
   refused({"--after", "k.cu"}, {"mask", "in.jpg", "--device", "cpu"}, "leave out --device cpu");
   refused({"--after", "missing.cu"}, {"mask", "in.jpg"}, "missing.cu cannot be read");
   refused({"--before", "--fusion off", "--after", "k.cu"}, {"mask", "in.jpg"},
