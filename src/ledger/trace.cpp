@@ -85,12 +85,16 @@ RunTrace trace_from(const Json& json) {
 
 Json chrome_trace(const RunRecord& record) {
   Json events = Json::array();
+  std::int64_t left_out = 0;
+  for (const RunSide& side : record.sides) left_out += side.series.trace.left_out;
   for (std::size_t side = 0; side < record.sides.size(); ++side)
     if (record.sides[side].series.trace.wall > 0)
       add_side(events, record.sides[side], static_cast<int>(side) + 1);
   if (events.empty())
     fail("run {} keeps no spans: it was measured by an earlier Fuseline", record.id);
-  return {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
+  return {{"traceEvents", std::move(events)},
+          {"displayTimeUnit", "ms"},
+          {"otherData", {{"spans left out", left_out}}}};
 }
 
 }  // namespace fuseline

@@ -56,7 +56,8 @@ Tensor TensorReader::read(const TensorProto& proto) {
   return of_numbers(proto, dtype, shape);
 }
 
-// A view where the bytes are aligned for their type, else a copy.
+// A view where the bytes are aligned for their type or too many to copy (who computes with them
+// looks at their address), else a copy.
 Tensor TensorReader::of_bytes(const TensorProto& proto, DType dtype, const Shape& shape,
                               std::string_view bytes,
                               const std::shared_ptr<const void>& owner) const {
@@ -65,8 +66,8 @@ Tensor TensorReader::of_bytes(const TensorProto& proto, DType dtype, const Shape
     fail("{}: {} bytes of data, {}{} needs {}", label(proto), bytes.size(), name_of(dtype),
          to_string(shape), wanted);
   bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(dtype) == 0;
-  constexpr std::size_t worth_sharing = 4096;
-  if (owner && aligned && bytes.size() >= worth_sharing)
+  constexpr std::size_t worth_sharing = 4096, too_many_to_copy = 65536;
+  if (owner && bytes.size() >= (aligned ? worth_sharing : too_many_to_copy))
     return Tensor::shared(owner, const_cast<char*>(bytes.data()), dtype, shape);
   Tensor tensor = Tensor::allocate(dtype, shape);
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());

@@ -169,22 +169,25 @@ void Program::Impl::plan_regions() {
 
 void Program::Impl::upload_constants() {
   auto queue = device.make_queue();
-  for (const Task& task : tasks) {
+  for (const Task& task : tasks)
     if (task.kernels)
       for (const RegionSource& source : task.kernels->region().sources)
-        upload_constant(source.value, *queue);
+        upload_constant(source.value, *queue, true);
+  for (const Task& task : tasks)
     if (task.call)
-      for (ValueId operand : task.call->operands) upload_constant(operand, *queue);
-  }
+      for (ValueId operand : task.call->operands) upload_constant(operand, *queue, false);
   queue->wait();
 }
 
-void Program::Impl::upload_constant(ValueId value, Queue& queue) {
+// Libraries rearrange what they are given, wherever it lies; kernels need their elements aligned,
+// which those of a mapped file may not be.
+void Program::Impl::upload_constant(ValueId value, Queue& queue, bool for_kernel) {
   const Node& node = graph.node_of(value);
   if (node.op != OpCode::constant || constant_of.contains(value)) return;
   constant_of[value] = constants.size();
   const Tensor& tensor = node.attributes.tensor("value");
-  if (device.id().kind == DeviceKind::cpu) {  // read where it is, in the mapped file for instance
+  bool aligned = reinterpret_cast<std::uintptr_t>(tensor.data()) % size_of(tensor.dtype()) == 0;
+  if (device.id().kind == DeviceKind::cpu && (aligned || !for_kernel)) {  // read where it is
     auto kept = std::make_shared<Tensor>(tensor);
     constants.emplace_back(kept, kept->data());
     return;

@@ -127,7 +127,7 @@ struct Program::Impl {
   std::vector<Task> partitioned(int max_operations);
   void plan_regions();
   void upload_constants();
-  void upload_constant(ValueId value, Queue& queue);
+  void upload_constant(ValueId value, Queue& queue, bool for_kernel);
   std::list<Entry> recent_;
   std::unordered_map<std::vector<std::int64_t>, std::list<Entry>::iterator, KeyHash> instances_;
   std::vector<std::size_t> operand_inputs_;  // inputs whose values are sizes

@@ -57,6 +57,9 @@ TEST(Trace, TheLongestSpansStayWhereThereAreTooMany) {
   RunTrace trace = trace_of(spans, 0, 100'000);
   EXPECT_EQ(trace.spans.size(), most_trace_spans);
   EXPECT_EQ(trace.left_out, 50);
+  RunRecord record = record_of({1000});
+  record.sides[0].series.trace = trace;
+  EXPECT_EQ(chrome_trace(record)["otherData"]["spans left out"], 50);
   EXPECT_EQ(trace.spans.front().begin, 50);
 }
 
