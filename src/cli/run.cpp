@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/stage.hpp"
 #include "cli/terminal.hpp"
 #include "graph/scalar.hpp"
 
@@ -55,19 +56,36 @@ Summary summarize(const Tensor& tensor) {
   return s;
 }
 
+// What the work returns; its time is a stage for `fuseline bench`.
+template <class Work>
+auto staged(const char* name, Work work) {
+  Stage mark(name);
+  return work();
+}
+
 int run_model(const RunOptions& options) {
   options.model.apply_threads();
-  ModelFile model = ModelFile::open(options.model.model, options.model.compile_options());
-  ModelInputs given = read_inputs(model, options.model);
+  auto [model, given] = staged("read model", [&] {
+    ModelFile opened = ModelFile::open(options.model.model, options.model.compile_options());
+    ModelInputs read = read_inputs(opened, options.model);
+    return std::pair(std::move(opened), std::move(read));
+  });
   const TensorMap& inputs = given.tensors;
   if (!options.json)
     for (const std::string& remark : given.remarks) print_line(stdout, remark);
-  Program program = model.program(inputs);
-  std::vector<Tensor> outputs = program.run(inputs);
+  Program program = staged("load kernels", [&, &model = model] {
+    Program made = model.program(inputs);
+    made.output_shapes(inputs);  // compiles what this size needs
+    return made;
+  });
+  std::vector<Tensor> outputs = staged("kernels", [&] { return program.run(inputs); });
   NamedArrays named;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     named.emplace_back(model.outputs()[i].first, outputs[i]);
-  if (!options.output.empty()) write_npz(options.output, named);
+  if (!options.output.empty()) {
+    Stage mark("write outputs");
+    write_npz(options.output, named);
+  }
   Json list = Json::array();
   for (const auto& [name, tensor] : named) {
     Summary s = summarize(tensor);
