@@ -78,7 +78,7 @@ PlanGuards dense_guards(const Region& region) {
 Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen)
     : options(given), choices(std::move(chosen)), device(on) {
   if (options.deterministic && !choices.shape)
-    choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
+    choices.shape = [](const std::string&, std::span<const LaunchShape>) { return std::size_t{0}; };
   if (options.library && has_contraction(source)) call_types = device.call_types();
   Target target = device.target();
   target.library_calls = options.fusion && !call_types.empty();

@@ -11,6 +11,8 @@ namespace {
 using namespace fuseline::testing;
 using ::testing::HasSubstr;
 
+using Words = std::vector<std::string>;
+
 class Models : public CliTest {
  protected:
   void write(const std::string& name, const std::string& bytes) const {
@@ -120,6 +122,32 @@ TEST_F(Models, verify_compares_with_the_unfused_program_and_with_expected_output
   Outcome wrong = run({"verify", "case"});
   EXPECT_EQ(wrong.code, 1);
   EXPECT_THAT(wrong.out, HasSubstr("1 outside, the first at 2: 3 instead of 4"));
+}
+
+TEST_F(Models, diagnose_takes_runs_apart) {
+  write("m.onnx", model().model());
+  write("x.npy", npy(std::vector<float>(32 * 3, 1.5f), "32, 3"));
+  Words words = {"diagnose", "--seconds", "0.3",     "--runs",  "3",  "--json", "--",
+                 "run",      "m.onnx",    "--input", "x=x.npy", "-o", "out.npz"};
+  Outcome outcome = run(words);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  nlohmann::json json = outcome.json();
+  EXPECT_EQ(json["null_kernels"]["of"], "run");
+  EXPECT_GT(json["null_kernels"]["no_kernels_frame_ms"]["value"].get<double>(), 0);
+  EXPECT_EQ(json["gain_of_fusion"]["launches_after"], 1);
+  ASSERT_EQ(json["sweep"]["sizes"].size(), 3u) << json["sweep"];
+  EXPECT_EQ(json["sweep"]["sizes"][0]["size"], "[8, 3]");
+  EXPECT_EQ(json["sweep"]["sizes"][2]["size"], "[32, 3]");
+  std::string stages;
+  for (const auto& row : json["account"]) stages += row["name"].get<std::string>() + ";";
+  for (const char* stage : {"read model", "load kernels", "kernels", "write outputs"})
+    EXPECT_THAT(stages, HasSubstr(stage));
+  // One size only.
+  Parts fixed = model();
+  fixed.inputs = {value_info("x", float_type, {32, 3})};
+  write("m.onnx", fixed.model());
+  json = run(words).json();
+  EXPECT_THAT(json["sweep"]["not_measured"].get<std::string>(), HasSubstr("one size only"));
 }
 
 }  // namespace
