@@ -78,6 +78,8 @@ void scatter_nd(Context& c) {
 void tensor_scatter(Context& c) {
   Value cache = c.in(0), update = c.in(1);
   const Dims dims = cache.dims();
+  if (update.dims().size() != dims.size())
+    fail("an update of {} axes for a cache of {}", update.dims().size(), dims.size());
   std::size_t axis = absolute_axis(c.integer("axis", -2), dims.size());
   bool circular = c.choice("mode", "linear", {"linear", "circular"}) == "circular";
   Value start = c.graph.constant(DType::i64, std::int64_t{0});
