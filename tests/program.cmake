@@ -1,7 +1,8 @@
 # Tests that run the built program, its installation and the README.
 fuseline_test(cli fuseline_media nlohmann_json::nlohmann_json PkgConfig::JPEG PkgConfig::PNG
               ZLIB::ZLIB)
-add_dependencies(test_cli fuseline_cli fuseline_cpu fuseline_nvtx)
+# Of a GPU the stand-in driver is asked.
+add_dependencies(test_cli fuseline_cli fuseline_cpu fuseline_nvtx fuseline_cuda cuda_standin)
 if(TARGET nvtx_client)
   add_dependencies(test_cli nvtx_client)
 endif()

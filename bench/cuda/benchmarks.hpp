@@ -14,6 +14,14 @@ void run_chain(Session& session, const MeasureOptions& options);
 // Recordings of n tiny kernels beside CUDA's own graphs of n empty ones.
 void run_launch(Session& session, const MeasureOptions& options);
 
+// A program of many frames with a slow decoder, whose stages are marked.
+struct FrameOptions {
+  std::string kernels;  // fused, unfused; null-fused, null-unfused: without bodies; none
+  int rows = 16;        // that are decoded a frame
+  int frames = 200;
+};
+void run_frames(Device& device, const FrameOptions& options);
+
 // NPP's gray, compare and count over the same frames as a row; unavailable where NPP is not
 // installed.
 struct NppFrames {

@@ -1,6 +1,7 @@
 // Benchmarks on a CUDA device; bench/peers runs them.
 //
 //   cuda_bench mask|chain|launch [--json FILE] [--only TEXT] [--rounds N] [--sample-ms MS]
+//   cuda_bench frames [null-]fused|[null-]unfused|none [--rows N] [--frames N]
 //   cuda_bench serve-chain FILE ELEMENTS
 //   cuda_bench ratio|median
 //
@@ -20,6 +21,7 @@ constexpr int exit_differs = 1, exit_usage = 2, exit_missing = 3;
 constexpr const char* usage =
     "usage: cuda_bench mask|chain|launch [--json FILE] [--only TEXT] [--rounds N] [--sample-ms "
     "MS]\n"
+    "       cuda_bench frames [null-]fused|[null-]unfused|none [--rows N] [--frames N]\n"
     "       cuda_bench serve-chain FILE ELEMENTS\n"
     "       cuda_bench ratio|median < NUMBERS\n";
 
@@ -55,6 +57,23 @@ MeasureOptions parse_options(const Arguments& words) {
   return options;
 }
 
+FrameOptions parse_frames(const Arguments& words) {
+  FrameOptions options;
+  if (words.empty()) throw UsageError("frames: with which kernels?");
+  options.kernels = words[0];
+  for (std::size_t i = 1; i < words.size(); i += 2) {
+    if (i + 1 == words.size()) throw UsageError(fmt::format("{} needs a value", words[i]));
+    int value = parse_limited(words[i + 1], words[i]);
+    if (words[i] == "--rows")
+      options.rows = value;
+    else if (words[i] == "--frames")
+      options.frames = value;
+    else
+      throw UsageError(fmt::format("'{}' is not known", words[i]));
+  }
+  return options;
+}
+
 Device& cuda_device() {
   try {
     return open_device("cuda");
@@ -66,6 +85,7 @@ Device& cuda_device() {
 void run_command(const std::string& command, const Arguments& words) {
   if (print_statistic(command)) return;
   if (command == "serve-chain") return serve(*make_half_chain_case(cuda_device(), words));
+  if (command == "frames") return run_frames(cuda_device(), parse_frames(words));
   auto* run = command == "mask"     ? run_mask
               : command == "chain"  ? run_chain
               : command == "launch" ? run_launch

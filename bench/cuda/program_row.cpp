@@ -129,7 +129,7 @@ std::vector<Row> shape_rows(Session& session, const std::string& family, const G
   std::vector<LaunchShape> shapes = Recordable(session, graph, {}, runs.at(0)).shapes();
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    Choices choices{.shape = [i](std::span<const LaunchShape>) { return i; }};
+    Choices choices{.shape = [i](const std::string&, std::span<const LaunchShape>) { return i; }};
     auto program =
         std::make_shared<Recordable>(session, graph, CompileOptions{}, runs[0], std::move(choices));
     rows.push_back(replayed_row(

@@ -12,6 +12,7 @@ BENCHMARKS = {
     "mask-cuda": "4K frames on a CUDA device, beside copies, atomics, unfused kernels and NPP",
     "chain-cuda": "clip((x - a) / b * c + d) to half on CUDA, beside copies and PyTorch",
     "launch-cuda": "recordings of n tiny kernels, beside CUDA graphs of n empty ones",
+    "diagnose-cuda": "what fuseline diagnose says of a frame whose slow decoder is built in",
     "cli-mask": "fuseline mask on a 4K JPEG, start to exit, against OpenCV in a running process",
     "ledger-truth": "what fuseline bench says of stages and slowdowns whose truth is known",
 }

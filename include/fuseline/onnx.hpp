@@ -41,16 +41,18 @@ class OnnxModel {
   // Nodes that cannot be read, one line each: node, operator, what is missing. Empty: all can.
   std::vector<std::string> unsupported() const;
 
-  // The model as a Graph, its symbolic sizes as symbols. ONNX lets small inputs decide shapes (the axes of a reduction, the
-  // target of Reshape): their values are needed here, by graph name, and the Graph is right for
-  // these values only. `decided` receives the names of the inputs whose values were used. An
-  // input that has a default takes it when no value is given. Error, naming the node, the
-  // operator and the rule, when something is not supported.
+  // The model as a Graph, its symbolic sizes as symbols. ONNX lets small inputs decide shapes. Where
+  // their elements are sizes (the target of Reshape, the bounds of Slice), one Graph serves all
+  // values. Where they decide more (the axes of a reduction), their values are needed here, by graph
+  // name, and the Graph is right for these values only; `decided` receives the names of these
+  // inputs. An input that has a default takes it when no value is given. Error, naming the node,
+  // the operator and the rule, when something is not supported.
   Graph graph(const std::vector<std::pair<std::string, Tensor>>& values = {},
               std::vector<std::string>* decided = nullptr) const;
   // As graph(); where symbols are not enough (sizes that are equal by luck, loops over a length),
   // the Graph is made for the shapes of these inputs alone.
-  Graph graph_for(const std::vector<std::pair<std::string, Tensor>>& inputs) const;
+  Graph graph_for(const std::vector<std::pair<std::string, Tensor>>& inputs,
+                  std::vector<std::string>* decided = nullptr) const;
   // Values of the inputs that have one in the file, by graph name.
   std::vector<std::pair<std::string, Tensor>> defaults() const;
 

@@ -137,9 +137,9 @@ struct Places {
 };
 Value conv(Value x, Value weights, const Places& places, std::int64_t groups = 1);
 Value conv_transpose(Value x, Value weights, const Places& places, std::int64_t groups = 1);
-// The neighbourhood of each place on the trailing axes: [..., places, kernel].
+// The neighbourhood of each place on the last axes but `trail`: [..., places, trailing, kernel].
 Value window(Value x, const std::vector<std::int64_t>& kernel, const Places& places,
-             double outside = 0);
+             double outside = 0, std::size_t trail = 0);
 
 // ---- order, prefixes, placing
 // Indices that put an axis in order, stable.

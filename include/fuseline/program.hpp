@@ -24,6 +24,14 @@ enum class Record {
   off,
 };
 
+// The float type that an f32 graph computes in. Contractions and reductions keep fp32 sums; inputs
+// and outputs keep their types.
+enum class Precision {
+  fp32,  // as the graph says
+  bf16,
+  fp16,
+};
+
 struct CompileOptions {
   std::string device = "auto";  // "auto", "cpu", "cuda", "cuda:N"
   bool fusion = true;           // false: one kernel an operation, for comparison
@@ -32,13 +40,19 @@ struct CompileOptions {
   Record record = Record::automatic;
   bool deterministic = false;                // nothing is chosen by measurement
   std::vector<std::string> disabled_passes;  // names as in docs/architecture.md
+  Precision precision = Precision::fp32;
+  // Nodes of the model that stay in fp32, by name; a name also means all "name/...".
+  std::vector<std::string> keep_fp32;
 };
 
 // What is known of one kernel of a Program.
 struct KernelReport {
   std::string name;
+  bool is_call = false;                 // of the device's library: no code is generated
   std::string plan;                     // how its Region is laid out, one line
+  std::vector<ValueId> values;          // of the Program's graph, computed inside
   std::vector<std::string> operations;  // the operations inside
+  std::vector<std::string> origins;     // the model's nodes that they come from
   std::vector<std::string> reasons;     // why its borders are where they are
   std::string loop_ir;                  // a dump for people
   std::string source;                   // what the device's compiler is given
@@ -53,6 +67,19 @@ struct ProgramStats {
   int kernels = 0;              // compiled or loaded kernels
   std::size_t arena_bytes = 0;  // of the Lane that needs most
   std::string recording;        // "cpu: not needed, ..."
+};
+
+// Memory of a Program at one size, in bytes.
+struct MemoryUse {
+  std::int64_t arena = 0;       // of values between kernels
+  std::int64_t live_bound = 0;  // no plan needs less
+  std::int64_t constants = 0;   // weights on the device
+};
+
+// What a saved Program carries for whoever saves and loads it.
+struct SavedNotes {
+  std::string text;   // any, UTF-8
+  TensorMap tensors;  // names are unique
 };
 
 class Program;
@@ -105,14 +132,31 @@ class Program {
   // The kernels for dense inputs of ordinary size. Compiles what is not compiled yet.
   std::vector<KernelReport> report() const;
   ProgramStats stats() const;
+  // What runs of these inputs need.
+  MemoryUse memory(const TensorMap& inputs) const;
+  // Values of graph() that are written to memory, in the order in which they are.
+  std::vector<ValueId> stored() const;
   const Graph& graph() const;  // after the passes
   std::string_view device() const;
 
+  // The graph after the passes with its constants, the options and the notes, in one file that
+  // load_program reads faster than the passes run. Equal Programs give equal bytes. The file
+  // appears under its name only when it is complete.
+  void save(const std::string& path, const SavedNotes& notes = {}) const;
+
  private:
-  friend Program compile_on(Device&, const Graph&, const CompileOptions&, Choices);
+  friend Program compile_on(Device&, const Graph&, const CompileOptions&, Choices, bool);
   explicit Program(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
+
+// Whether the file begins as a saved Program does.
+bool is_saved_program(const std::string& path);
+// A Program that save() wrote; its weights stay in the mapped file. Of `options` the device, fusion,
+// library calls, recording and determinism count; the rest was decided when it was compiled. Error
+// for a file that is damaged, newer than this version, or compiled for another kind of device.
+Program load_program(const std::string& path, const CompileOptions& options = {},
+                     SavedNotes* notes = nullptr);
 
 // Plans the graph for a device. Kernels are compiled at the first run of a size that needs them.
 Program compile(const Graph& graph, const CompileOptions& options = {});

@@ -8,9 +8,10 @@ namespace fuseline::cli {
 
 NullKernels measure_null_kernels(const std::vector<std::string>& words, double seconds) {
   try {
-    MaskCommand mask = parse_mask_command(words);
-    mask.graph.apply_threads();
-    NullRun run = measure_frames(mask, seconds, {}).null_run;
+    std::unique_ptr<Subject> subject = subject_of(words);
+    Diagnosis diagnosis;
+    measure_frames(diagnosis, *subject, seconds);
+    const NullRun& run = diagnosis.null_run.value.value();
     std::vector<double> saved;
     for (std::size_t i = 0; i < run.real.size(); ++i) saved.push_back(run.real[i] - run.null[i]);
     return {median_interval(saved), {}};

@@ -5,8 +5,8 @@
 
 namespace fuseline::cli {
 
-// Runs frames of `mask PICTURE` in this process for about `seconds`, real ones and null ones in
-// random order. Any other command is not measured, and the answer says why.
+// Runs frames of `mask PICTURE...` or `run MODEL` in this process for about `seconds`, real ones and
+// null ones in random order. Any other command is not measured, and the answer says why.
 NullKernels measure_null_kernels(const std::vector<std::string>& words, double seconds);
 
 }  // namespace fuseline::cli

@@ -17,6 +17,7 @@ void add_kernel(CLI::App& program, Run& run);
 void add_run(CLI::App& program, Run& run);
 void add_inspect(CLI::App& program, Run& run);
 void add_verify(CLI::App& program, Run& run);
+void add_compile(CLI::App& program, Run& run);
 void add_bench(CLI::App& program, Run& run);
 void add_diagnose(CLI::App& program, Run& run);
 void add_compare(CLI::App& program, Run& run);

@@ -1,20 +1,12 @@
-// Experiments on the mask pipeline in this process, frame after frame.
+// Experiments on a pipeline in this process, frame after frame.
 #pragma once
 
-#include "cli/diagnose_mask.hpp"
-#include "ledger/diagnose_null.hpp"
-#include "ledger/roofline.hpp"
+#include "cli/diagnose_subject.hpp"
 
 namespace fuseline::cli {
 
-struct FrameExperiments {
-  NullRun null_run;
-  GainRun gain;
-};
-
-// Decodes, runs and encodes into a scratch folder for about `seconds`, at least nine blocks. A null
-// frame encodes the mask of the last real one, so that the encoder's work is the same.
-FrameExperiments measure_frames(const MaskCommand& command, double seconds,
-                                const Roofline& roofline);
+// Fills null_run, timed and gain, in about `seconds` and at least nine blocks. Null frames hand the
+// encoder what the last real one left, so that its work is the same.
+void measure_frames(Diagnosis& diagnosis, Subject& subject, double seconds);
 
 }  // namespace fuseline::cli

@@ -32,12 +32,7 @@ std::vector<std::string> MaskCommand::on(const fs::path& other, const fs::path& 
   return words;
 }
 
-MaskCommand parse_mask_command(const std::vector<std::string>& words) {
-  if (words.front() != "mask") fail("only for `mask PICTURE`, not for other programs");
-  MaskCommand command;
-  CLI::App app;
-  command.files.add_to(app);
-  command.graph.add_to(app);
+void parse_words(CLI::App& app, const std::vector<std::string>& words) {
   std::vector<const char*> all;
   for (const std::string& word : words) all.push_back(word.c_str());
   try {
@@ -45,8 +40,14 @@ MaskCommand parse_mask_command(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     fail("{}", usage_message(app, error));
   }
-  if (command.files.inputs.size() != 1 || !fs::is_regular_file(command.picture()))
-    fail("only for one picture");
+}
+
+MaskCommand parse_mask_command(const std::vector<std::string>& words) {
+  MaskCommand command;
+  CLI::App app;
+  command.files.add_to(app);
+  command.graph.add_to(app);
+  parse_words(app, words);
   if (command.files.account) fail("not for --account, which measures by itself");
   return command;
 }

@@ -10,20 +10,18 @@
 
 namespace fuseline::cli {
 
-// `mask PICTURE` with its options.
+// `mask PICTURE...` with its options.
 struct MaskCommand {
   MaskGraphOptions graph;
   MaskFileOptions files;
 
-  const std::string& picture() const { return files.inputs.front(); }
   BatchOptions batch() const;
-  // The same options on another picture, with the mask written to another file.
+  // The same options on another picture or folder, with the masks written elsewhere.
   std::vector<std::string> on(const std::filesystem::path& other,
                               const std::filesystem::path& mask) const;
 };
 
-// The words of a mask command on one picture. Throws Error, saying why, for any other command:
-// experiments need one that they understand.
+// Throws Error for words that the command would refuse.
 MaskCommand parse_mask_command(const std::vector<std::string>& words);
 
 // A folder for what experiments write, so that no file of the user is touched.
@@ -38,5 +36,8 @@ class ScratchFolder {
  private:
   std::filesystem::path path_;
 };
+
+// Throws what `parse` throws as an Error in our words.
+void parse_words(CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace fuseline::cli

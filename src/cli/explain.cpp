@@ -1,12 +1,16 @@
 // fuseline explain: what a command's graph became, and why.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "base/fail.hpp"
 #include "base/json.hpp"
+#include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/explain_model.hpp"
+#include "cli/kernel_text.hpp"
 #include "cli/mask_options.hpp"
 #include "cli/parse.hpp"
 #include "cli/terminal.hpp"
@@ -16,57 +20,19 @@ namespace {
 
 constexpr const char* examples =
     "Examples:\n"
+    "  fuseline explain model.onnx          library calls, Regions, memory\n"
+    "  fuseline explain model.onnx --size batch=8 --precision bf16\n"
     "  fuseline explain mask                Regions, plans, reasons of the borders\n"
     "  fuseline explain mask --fusion off   the same, one kernel for each operation\n"
     "  fuseline explain mask --kernels      with Loop IR, LLVM IR and CUDA C";
 
 struct ExplainOptions {
+  ModelOptions model;
   MaskGraphOptions graph;
   std::string channels = "3";
   bool kernels = false;
   bool json = false;
 };
-
-void print_section(std::string_view name, const std::string& text) {
-  if (text.empty()) return;
-  std::string body = text;
-  while (body.ends_with('\n')) body.pop_back();
-  print_line(stdout, fmt::format("\n--- {}\n{}", name, body));
-}
-
-std::string compiled_text(const KernelReport& kernel) {
-  std::string text = kernel.cache_hit
-                         ? fmt::format("cache hit, loaded in {:.2f} ms", kernel.compile_ms)
-                         : fmt::format("compiled in {:.1f} ms", kernel.compile_ms);
-  if (kernel.registers) text += fmt::format(", {} registers", *kernel.registers);
-  if (kernel.spill_bytes) text += fmt::format(", {} bytes spilled", *kernel.spill_bytes);
-  return text;
-}
-
-void print_kernel(const KernelReport& kernel, bool sources) {
-  print_line(stdout, "\n" + colored(stdout, Color::bold, "Region " + kernel.name));
-  print_line(stdout, fmt::format("  operations  {}", fmt::join(kernel.operations, ", ")));
-  print_line(stdout, "  plan        " + kernel.plan);
-  for (const std::string& reason : kernel.reasons) print_line(stdout, "  border      " + reason);
-  print_line(stdout, "  code        " + compiled_text(kernel));
-  if (!sources) return;
-  print_section("Loop IR", kernel.loop_ir);
-  print_section("source for this device", kernel.source);
-  print_section("CUDA C", kernel.cuda_source);
-}
-
-Json kernel_json(const KernelReport& kernel, bool sources) {
-  Json json = {{"name", kernel.name},           {"operations", kernel.operations},
-               {"plan", kernel.plan},           {"reasons", kernel.reasons},
-               {"cache_hit", kernel.cache_hit}, {"compile_ms", kernel.compile_ms}};
-  if (kernel.registers) json["registers"] = *kernel.registers;
-  if (kernel.spill_bytes) json["spill_bytes"] = *kernel.spill_bytes;
-  if (!sources) return json;
-  json["loop_ir"] = kernel.loop_ir;
-  json["source"] = kernel.source;
-  json["cuda_source"] = kernel.cuda_source;
-  return json;
-}
 
 int explain_mask(const ExplainOptions& options) {
   MaskSettings settings = options.graph.settings();
@@ -77,7 +43,7 @@ int explain_mask(const ExplainOptions& options) {
   std::vector<KernelReport> kernels = program.report();
   if (options.json) {
     Json list = Json::array();
-    for (const KernelReport& kernel : kernels) list.push_back(kernel_json(kernel, options.kernels));
+    for (const KernelReport& kernel : kernels) list.push_back(step_json(kernel, options.kernels));
     print_json({{"command", "mask"},
                 {"device", program.device()},
                 {"fusion", compile_options.fusion},
@@ -91,17 +57,19 @@ int explain_mask(const ExplainOptions& options) {
                                  kernels.size(), kernels.size() == 1 ? "" : "s"));
   print_line(stdout, "recording: " + program.stats().recording);
   print_section("graph after the passes", program.graph().to_text());
-  for (const KernelReport& kernel : kernels) print_kernel(kernel, options.kernels);
+  for (const KernelReport& kernel : kernels) print_step(kernel, options.kernels);
   return exit_fine;
 }
 
 }  // namespace
 
 void add_explain(CLI::App& program, Run& run) {
-  CLI::App* command =
-      program.add_subcommand("explain", "What a command becomes: Regions, plans, code, and why");
+  CLI::App* command = program.add_subcommand("explain", "What a model or command becomes, and why");
   command->footer(examples);
   auto options = std::make_shared<ExplainOptions>();
+  options->model.add_to(*command, false);
+  command->add_flag("--kernels", options->kernels, "Also print the code of every kernel");
+  command->add_flag("--json", options->json, "Print the result as JSON");
   CLI::App* mask = command->add_subcommand("mask", "The graph of `fuseline mask`");
   mask->add_flag("--kernels", options->kernels, "Also print the code of every kernel");
   mask->add_option("--channels", options->channels, "Of the pictures: 1, 3 (the default) or 4")
@@ -110,9 +78,15 @@ void add_explain(CLI::App& program, Run& run) {
   mask->add_flag("--json", options->json, "Print the result as JSON");
   mask->footer(examples);
   mask->callback([options, &run] { run = [options] { return explain_mask(*options); }; });
-  command->callback([command, &run] {
-    if (command->get_subcommands().empty())
-      run = []() -> int { fail("explain: name the command to explain: mask"); };
+  command->callback([command, options, &run] {
+    if (!command->get_subcommands().empty()) return;
+    run = [options] {
+      const std::string& name = options->model.model;
+      if (name.empty()) fail("explain: name the command mask, or a model file");
+      if (!std::filesystem::exists(name) && nearest(name, {"mask"}))
+        fail("explain {}: there is no such file; did you mean mask?", name);
+      return explain_model(options->model, options->kernels, options->json);
+    };
   });
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "base/nearest.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/parse.hpp"
 

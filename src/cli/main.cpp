@@ -31,6 +31,7 @@ void declare(CLI::App& program, Run& run) {
   add_run(program, run);
   add_inspect(program, run);
   add_verify(program, run);
+  add_compile(program, run);
   add_explain(program, run);
   add_kernel(program, run);
   add_bench(program, run);

@@ -6,6 +6,7 @@
 
 #include "base/fail.hpp"
 #include "base/json.hpp"
+#include "base/path_text.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
@@ -14,7 +15,6 @@
 #include "cli/mask_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
-#include "frames/path_text.hpp"
 
 namespace fuseline::cli {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <random>
 
+#include "base/path_text.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/kernel_clock.hpp"
 #include "cli/progress.hpp"
-#include "frames/path_text.hpp"
 
 namespace fuseline::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include <mutex>
 
 #include "base/fail.hpp"
+#include "base/path_text.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/stage.hpp"
-#include "frames/path_text.hpp"
 #include "program/device_registry.hpp"
 
 namespace fuseline::cli {

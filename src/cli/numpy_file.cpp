@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/fail.hpp"
-#include "frames/encode/output_file.hpp"
+#include "base/output_file.hpp"
 
 namespace fuseline::cli {
 namespace {

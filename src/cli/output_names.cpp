@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/fail.hpp"
-#include "frames/path_text.hpp"
+#include "base/path_text.hpp"
 
 namespace fuseline::cli {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +15,6 @@ std::int64_t parse_integer(std::string_view option, const std::string& text, std
 // One of `choices`; the error names the nearest.
 std::string parse_choice(std::string_view option, const std::string& text,
                          const std::vector<std::string>& choices);
-
-// The candidate that a mistyped word means most likely, if one is near.
-std::optional<std::string> nearest(std::string_view word,
-                                   const std::vector<std::string>& candidates);
 
 // The names of all commands directly below.
 std::vector<std::string> command_names(const CLI::App& app);

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/stage.hpp"
 #include "cli/terminal.hpp"
 #include "graph/scalar.hpp"
 
@@ -18,7 +19,13 @@ namespace {
 constexpr const char* examples =
     "Examples:\n"
     "  fuseline run model.onnx --input x=x.npy -o out.npz\n"
-    "  fuseline run model.onnx --input all.npz       what comes out, in numbers";
+    "  fuseline run model.onnx --input all.npz       what comes out, in numbers\n"
+    "  fuseline run model.onnx --input photo.jpg     a picture, resized to fit\n"
+    "  fuseline run model.onnx --input image=p.png --scale 1/255 \\\n"
+    "      --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225\n"
+    "Pictures become what the input says: floats are pixels / 255 in RGB, bytes the\n"
+    "pixels; sizes that the model fixes are made by linear resizing, others are the\n"
+    "picture's own. A line says what was done.";
 
 struct RunOptions {
   ModelOptions model;
@@ -49,16 +56,36 @@ Summary summarize(const Tensor& tensor) {
   return s;
 }
 
+// What the work returns; its time is a stage for `fuseline bench`.
+template <class Work>
+auto staged(const char* name, Work work) {
+  Stage mark(name);
+  return work();
+}
+
 int run_model(const RunOptions& options) {
   options.model.apply_threads();
-  OnnxModel model = OnnxModel::open(options.model.model);
-  TensorMap inputs = read_inputs(model, options.model.inputs);
-  Program program = compile(model.graph_for(inputs), options.model.compile_options());
-  std::vector<Tensor> outputs = program.run(inputs);
+  auto [model, given] = staged("read model", [&] {
+    ModelFile opened = ModelFile::open(options.model.model, options.model.compile_options());
+    ModelInputs read = read_inputs(opened, options.model);
+    return std::pair(std::move(opened), std::move(read));
+  });
+  const TensorMap& inputs = given.tensors;
+  if (!options.json)
+    for (const std::string& remark : given.remarks) print_line(stdout, remark);
+  Program program = staged("load kernels", [&, &model = model] {
+    Program made = model.program(inputs);
+    made.output_shapes(inputs);  // compiles what this size needs
+    return made;
+  });
+  std::vector<Tensor> outputs = staged("kernels", [&] { return program.run(inputs); });
   NamedArrays named;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     named.emplace_back(model.outputs()[i].first, outputs[i]);
-  if (!options.output.empty()) write_npz(options.output, named);
+  if (!options.output.empty()) {
+    Stage mark("write outputs");
+    write_npz(options.output, named);
+  }
   Json list = Json::array();
   for (const auto& [name, tensor] : named) {
     Summary s = summarize(tensor);
@@ -75,7 +102,9 @@ int run_model(const RunOptions& options) {
                                      name_of(tensor.dtype()), to_string(tensor.shape()), s.low,
                                      s.mean, s.high, s.nan ? fmt::format("  NaN {}", s.nan) : ""));
   }
-  if (options.json) print_json({{"device", program.device()}, {"outputs", std::move(list)}});
+  if (options.json)
+    print_json(
+        {{"device", program.device()}, {"pictures", given.remarks}, {"outputs", std::move(list)}});
   return exit_fine;
 }
 

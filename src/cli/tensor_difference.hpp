@@ -15,6 +15,8 @@ struct Difference {
   std::string other_type;       // not empty: types or shapes differ, and how
   double largest = 0;           // |a - b|
   double largest_ratio = 0;     // |a - b| / |b|
+  double largest_ulp = 0;       // representable numbers from a to b; infinite to and from NaN
+  bool is_float = false;        // only then there are ULPs
   std::int64_t outside = 0;     // elements with |a - b| > absolute + relative * |b|
   std::int64_t first = -1;      // of them, row-major
   double ours = 0, theirs = 0;  // at that element

@@ -1,11 +1,11 @@
-// fuseline verify: a model's fused program against its unfused one, or against expected outputs.
+// fuseline verify: a model's program against its unfused fp32 one, or against expected outputs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <memory>
+#include <set>
 
 #include "base/fail.hpp"
 #include "base/json.hpp"
@@ -13,10 +13,11 @@
 #include "cli/exit_code.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/parse.hpp"
-#include "cli/tensor_difference.hpp"
 #include "cli/terminal.hpp"
-#include "graph/op_table.hpp"
-#include "onnx/tensor_data.hpp"
+#include "cli/verify_calls.hpp"
+#include "cli/verify_folder.hpp"
+#include "cli/verify_model.hpp"
+#include "cli/verify_suggest.hpp"
 
 namespace fuseline::cli {
 namespace {
@@ -27,11 +28,18 @@ constexpr const char* examples =
     "Examples:\n"
     "  fuseline verify model.onnx                  fused against unfused\n"
     "  fuseline verify model.onnx --input x=x.npy  the same, not on random numbers\n"
-    "  fuseline verify FOLDER                      model.onnx, test_data_set_0, ...";
+    "  fuseline verify model.onnx --precision bf16 --rtol 0.05 --atol 0.05 --suggest\n"
+    "  fuseline verify FOLDER                      model.onnx, test_data_set_0, ...\n"
+    "A number passes within atol + rtol times the reference. Exit codes: 0 all pass,\n"
+    "1 some do not, 2 bad usage or input, 3 no such device.";
+
+constexpr std::size_t most_lines = 40;
 
 struct VerifyOptions {
   ModelOptions model;
   std::string rtol = "1e-3", atol = "1e-3", seed = "1";
+  bool nodes = false;
+  bool suggest = false;
   bool json = false;
 };
 
@@ -43,169 +51,197 @@ double parse_tolerance(const char* name, const std::string& text) {
   return value;
 }
 
-// What was compared, one line each.
-struct Row {
-  std::string name;
-  Difference difference;
+struct Suggestion {
+  std::vector<std::string> keep;
+  std::size_t of = 0;   // nodes that were candidates
+  std::string problem;  // not empty: keeping nodes does not help
 };
-
-// ---- fused against unfused
-
-// The graph that makes one value of another.
-Graph graph_of_value(const Graph& from, ValueId wanted) {
-  Graph graph;
-  std::vector<ValueId> made(from.value_count());
-  for (const Node& node : from.nodes()) {
-    std::vector<Value> operands;
-    for (ValueId input : node.inputs) operands.push_back(graph.value(made[input]));
-    if (node.op == OpCode::input) {
-      made[node.output] = graph
-                              .input(node.attributes.text("name"), from.type(node.output).dtype,
-                                     from.type(node.output).dims)
-                              .id();
-    } else if (node.output <= wanted) {
-      made[node.output] = graph.apply(node.op, operands, node.attributes).id();
-    }
-  }
-  graph.output("value.of.node", graph.value(made[wanted]));
-  return graph;
-}
-
-class Comparison {
- public:
-  Comparison(const Graph& graph, const TensorMap& inputs, CompileOptions options,
-             Tolerance tolerance)
-      : graph_(graph), inputs_(inputs), options_(std::move(options)), tolerance_(tolerance) {}
-
-  std::vector<Row> outputs() const {
-    std::vector<Tensor> fused = run(graph_, true), unfused = run(graph_, false);
-    std::vector<Row> rows;
-    for (std::size_t i = 0; i < fused.size(); ++i)
-      rows.push_back({graph_.outputs()[i].name, difference(fused[i], unfused[i], tolerance_)});
-    return rows;
-  }
-
-  // The first value that deviates, found by halving: deviations pass on to what follows.
-  std::optional<Row> first_deviation() const {
-    std::vector<ValueId> values;
-    for (const Node& node : graph_.nodes())
-      if (node.op != OpCode::input && node.op != OpCode::constant) values.push_back(node.output);
-    std::optional<Row> found;
-    std::size_t low = 0, high = values.size();
-    while (low < high) {
-      std::size_t middle = (low + high) / 2;
-      Graph part = graph_of_value(graph_, values[middle]);
-      Difference d = difference(run(part, true)[0], run(part, false)[0], tolerance_);
-      if (d.is_fine()) {
-        low = middle + 1;
-        continue;
-      }
-      high = middle;
-      found = Row{
-          fmt::format("%{} = {}", values[middle], name_of(graph_.node_of(values[middle]).op)), d};
-    }
-    return found;
-  }
-
- private:
-  std::vector<Tensor> run(const Graph& graph, bool fusion) const {
-    CompileOptions options = options_;
-    options.fusion = fusion;
-    return compile(graph, options).run(inputs_);
-  }
-
-  const Graph& graph_;
-  const TensorMap& inputs_;
-  CompileOptions options_;
-  Tolerance tolerance_;
-};
-
-// ---- ONNX's test folders
-
-Tensor read_pb(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail("{}: the file cannot be opened", path.string());
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  try {
-    return onnx::TensorReader(nullptr, {}).read(onnx::parse_tensor(bytes));
-  } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
-  }
-}
-
-std::vector<fs::path> data_sets(const fs::path& folder) {
-  std::vector<fs::path> sets;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set"))
-      sets.push_back(entry.path());
-  std::sort(sets.begin(), sets.end());
-  if (sets.empty()) fail("{}: no test_data_set_0 in this folder", folder.string());
-  return sets;
-}
-
-std::vector<Row> check_set(const OnnxModel& model, const fs::path& set,
-                           const CompileOptions& options, Tolerance tolerance) {
-  TensorMap inputs;
-  for (std::size_t i = 0; i < model.inputs().size(); ++i) {
-    fs::path file = set / fmt::format("input_{}.pb", i);
-    if (fs::exists(file)) inputs.emplace_back(model.inputs()[i].graph_name, read_pb(file));
-  }
-  for (auto& [name, tensor] : model.defaults()) {
-    auto given = [&, &key = name](const auto& in) { return in.first == key; };
-    if (std::none_of(inputs.begin(), inputs.end(), given)) inputs.emplace_back(name, tensor);
-  }
-  std::vector<Tensor> outputs = compile(model.graph_for(inputs), options).run(inputs);
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    Tensor expected = read_pb(set / fmt::format("output_{}.pb", i));
-    rows.push_back({fmt::format("{}/{}", set.filename().string(), model.outputs()[i].first),
-                    difference(outputs[i], expected, tolerance)});
-  }
-  return rows;
-}
-
-std::vector<Row> check_folder(const VerifyOptions& options, Tolerance tolerance) {
-  fs::path folder = options.model.model;
-  OnnxModel model = OnnxModel::open((folder / "model.onnx").string());
-  std::vector<Row> rows;
-  for (const fs::path& set : data_sets(folder))
-    for (Row& row : check_set(model, set, options.model.compile_options(), tolerance))
-      rows.push_back(std::move(row));
-  return rows;
-}
-
-// ---- the command
 
 struct Outcome {
-  std::vector<Row> rows;
-  std::optional<Row> first;  // the first deviating operation
+  std::vector<CheckRow> rows;
+  bool compared_nodes = false;
+  std::vector<CheckRow> nodes;
+  std::vector<CallCheck> calls;
+  std::optional<Suggestion> suggestion;
   bool fine() const {
-    return std::all_of(rows.begin(), rows.end(),
-                       [](const Row& row) { return row.difference.is_fine(); });
+    return all_fine(rows) && std::all_of(calls.begin(), calls.end(),
+                                         [](const CallCheck& call) { return call.wrong == 0; });
+  }
+  const CheckRow* first_deviation() const {
+    for (const CheckRow& row : nodes)
+      if (!row.difference.is_fine()) return &row;
+    return nullptr;
   }
 };
 
-Outcome check(const VerifyOptions& options, Tolerance tolerance) {
-  if (fs::is_directory(options.model.model)) return {check_folder(options, tolerance), {}};
-  OnnxModel model = OnnxModel::open(options.model.model);
+// ---- which nodes to keep
+
+// Nodes of the model with f32 results, in its order.
+std::vector<std::string> candidates(const Graph& graph) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const Node& node : graph.nodes())
+    if (graph.type(node.output).dtype == DType::f32 && !node.origin.empty() &&
+        seen.insert(node.origin).second)
+      names.push_back(node.origin);
+  return names;
+}
+
+Suggestion suggest(const Graph& graph, const ModelCheck& check, const CompileOptions& options) {
+  std::vector<std::string> nodes = candidates(graph);
+  Suggestion suggestion{{}, nodes.size(), {}};
+  int attempt = 0;
+  auto passes = [&](const std::vector<std::string>& kept) {
+    CompileOptions tried = options;
+    tried.keep_fp32.insert(tried.keep_fp32.end(), kept.begin(), kept.end());
+    bool fine = all_fine(check.outputs(tried));
+    print_line(stderr, fmt::format("attempt {}: {} of {} nodes in fp32: {}", ++attempt, kept.size(),
+                                   suggestion.of, fine ? "passes" : "fails"));
+    return fine;
+  };
+  if (!passes(nodes)) {
+    suggestion.problem =
+        "the check fails with all nodes in fp32 too: the precision is not the reason";
+    return suggestion;
+  }
+  suggestion.keep = smallest_kept(std::move(nodes), passes);
+  return suggestion;
+}
+
+std::string option_line(const Suggestion& suggestion, const std::string& precision) {
+  std::string line = "--precision " + precision;
+  for (const std::string& name : suggestion.keep) {
+    bool plain = name.find_first_of(" '\"\\$&|;<>()*?[]#~`!{}") == name.npos;
+    line += " --keep-fp32 " + (plain ? name : "'" + name + "'");
+  }
+  return line;
+}
+
+// ---- the check
+
+Outcome check_model(const VerifyOptions& options, const CompileOptions& compile_options,
+                    Tolerance tolerance) {
+  ModelFile model = ModelFile::open(options.model.model, compile_options);
+  const OnnxModel& onnx = model.need_onnx("verify");
   auto seed = static_cast<std::uint64_t>(parse_integer("--seed", options.seed, 0, 1ll << 62));
-  TensorMap inputs = random_inputs(model, read_inputs(model, options.model.inputs), seed);
-  Graph graph = model.graph_for(inputs);
-  Comparison comparison(graph, inputs, options.model.compile_options(), tolerance);
-  Outcome outcome{comparison.outputs(), {}};
-  if (!outcome.fine()) outcome.first = comparison.first_deviation();
+  ModelInputs given = read_inputs(model, options.model);
+  if (!options.json)
+    for (const std::string& remark : given.remarks) print_line(stdout, remark);
+  TensorMap inputs =
+      random_inputs(model, given.tensors, read_sizes(model, options.model.sizes), seed);
+  Graph graph = onnx.graph_for(inputs);
+  ModelCheck check(graph, inputs, compile_options, tolerance);
+  Outcome outcome;
+  outcome.rows = check.outputs();
+  bool fine = all_fine(outcome.rows);
+  if (!fine || options.nodes) {
+    outcome.compared_nodes = true;
+    outcome.nodes = check.nodes();
+  }
+  outcome.calls = check_calls(compile(graph, compile_options), inputs, compile_options, seed);
+  if (options.suggest)
+    outcome.suggestion = fine ? Suggestion{} : suggest(graph, check, compile_options);
   return outcome;
 }
 
-Json row_json(const Row& row) {
+Outcome check(const VerifyOptions& options, Tolerance tolerance) {
+  CompileOptions compile_options = options.model.compile_options();
+  if (options.suggest && compile_options.precision == Precision::fp32)
+    fail("--suggest: it looks for nodes to keep in fp32; add --precision bf16 or fp16");
+  if (!fs::is_directory(options.model.model))
+    return check_model(options, compile_options, tolerance);
+  if (options.suggest || options.nodes || !options.model.inputs.empty())
+    fail(
+        "{}: a folder of tests has its own inputs and outputs; --input, --nodes and --suggest "
+        "go with a model file",
+        options.model.model);
+  Outcome outcome;
+  outcome.rows = check_folder(options.model.model, compile_options, tolerance);
+  return outcome;
+}
+
+// ---- printing
+
+Json row_json(const CheckRow& row) {
   const Difference& d = row.difference;
   Json json = {{"name", row.name},
                {"ok", d.is_fine()},
                {"max_abs", d.largest},
                {"max_rel", d.largest_ratio},
                {"outside", d.outside}};
-  if (!d.other_type.empty()) json["type"] = d.other_type;
+  if (d.is_float) json["max_ulp"] = d.largest_ulp;
+  if (!d.other_type.empty()) json["problem"] = d.other_type;
   return json;
+}
+
+Json rows_json(const std::vector<CheckRow>& rows) {
+  Json list = Json::array();
+  for (const CheckRow& row : rows) list.push_back(row_json(row));
+  return list;
+}
+
+void print_outcome_json(const Outcome& outcome, const VerifyOptions& options, Tolerance tolerance) {
+  Json json = {{"rtol", tolerance.relative},
+               {"atol", tolerance.absolute},
+               {"precision", options.model.precision},
+               {"ok", outcome.fine()},
+               {"outputs", rows_json(outcome.rows)}};
+  json["library_calls"] = Json::array();
+  for (const CallCheck& call : outcome.calls)
+    json["library_calls"].push_back({{"name", call.name},
+                                     {"points", call.points},
+                                     {"wrong", call.wrong},
+                                     {"first", call.first}});
+  if (outcome.compared_nodes) json["nodes"] = rows_json(outcome.nodes);
+  if (const CheckRow* first = outcome.first_deviation()) json["first_deviation"] = row_json(*first);
+  if (const auto& s = outcome.suggestion) {
+    json["suggestion"] = {{"keep_fp32", s->keep},
+                          {"of", s->of},
+                          {"options", option_line(*s, options.model.precision)}};
+    if (!s->problem.empty()) json["suggestion"]["problem"] = s->problem;
+  }
+  print_json(json);
+}
+
+void print_rows(const std::vector<CheckRow>& rows, bool all) {
+  for (const CheckRow& row : rows)
+    if (all || !row.difference.is_fine())
+      print_line(stdout, fmt::format("{}  {}: {}", row.difference.is_fine() ? "ok    " : "FAILED",
+                                     row.name, row.difference.describe()));
+}
+
+void print_nodes(const Outcome& outcome, bool listed) {
+  if (!outcome.compared_nodes) return;
+  print_line(stdout,
+             fmt::format("nodes whose results are stored, compared: {}", outcome.nodes.size()));
+  if (listed) print_rows(outcome.nodes, true);
+  if (const CheckRow* first = outcome.first_deviation())
+    print_line(stdout, fmt::format("the first node that deviates: {}: {}", first->name,
+                                   first->difference.describe()));
+  else if (!all_fine(outcome.rows))
+    print_line(stdout,
+               "none of them deviates while all are outputs: what deviates is never stored");
+}
+
+void print_calls(const std::vector<CallCheck>& calls) {
+  if (calls.empty()) return;
+  std::int64_t points = 0;
+  for (const CallCheck& call : calls) {
+    points += call.points;
+    if (call.wrong)
+      print_line(stdout, fmt::format("FAILED  library call {}: {} of {} points, the first {}",
+                                     call.name, call.wrong, call.points, call.first));
+  }
+  print_line(stdout, fmt::format("library calls checked against their definition: {}, at {} points",
+                                 calls.size(), points));
+}
+
+void print_suggestion(const Suggestion& s, const std::string& precision) {
+  if (!s.problem.empty()) return print_line(stdout, s.problem);
+  if (s.keep.empty()) return print_line(stdout, "no node needs to stay in fp32");
+  print_line(stdout, fmt::format("to pass, {} of {} nodes stay in fp32; none of them can be left "
+                                 "out. Use\n  {}",
+                                 s.keep.size(), s.of, option_line(s, precision)));
 }
 
 int verify_model(const VerifyOptions& options) {
@@ -213,23 +249,23 @@ int verify_model(const VerifyOptions& options) {
   Tolerance tolerance{parse_tolerance("--rtol", options.rtol),
                       parse_tolerance("--atol", options.atol)};
   Outcome outcome = check(options, tolerance);
+  bool fine = outcome.fine();
   if (options.json) {
-    Json list = Json::array();
-    for (const Row& row : outcome.rows) list.push_back(row_json(row));
-    Json json = {{"rtol", tolerance.relative}, {"atol", tolerance.absolute}, {"outputs", list}};
-    if (outcome.first) json["first_deviation"] = row_json(*outcome.first);
-    print_json(json);
-  } else {
-    for (const Row& row : outcome.rows)
-      print_line(stdout, fmt::format("{}  {}: {}", row.difference.is_fine() ? "ok    " : "FAILED",
-                                     row.name, row.difference.describe()));
-    if (outcome.first)
-      print_line(stdout, fmt::format("the first operation that deviates: {}: {}",
-                                     outcome.first->name, outcome.first->difference.describe()));
-    print_line(stdout, fmt::format("tolerance: {:g} + {:g} x the expected number",
-                                   tolerance.absolute, tolerance.relative));
+    print_outcome_json(outcome, options, tolerance);
+    return fine ? exit_fine : exit_some_failed;
   }
-  return outcome.fine() ? exit_fine : exit_some_failed;
+  print_rows(outcome.rows, outcome.rows.size() <= most_lines);
+  if (outcome.rows.size() > most_lines) {
+    auto ok = std::count_if(outcome.rows.begin(), outcome.rows.end(),
+                            [](const CheckRow& row) { return row.difference.is_fine(); });
+    print_line(stdout, fmt::format("{} of {} are ok", ok, outcome.rows.size()));
+  }
+  print_nodes(outcome, options.nodes);
+  print_calls(outcome.calls);
+  if (outcome.suggestion) print_suggestion(*outcome.suggestion, options.model.precision);
+  print_line(stdout, fmt::format("tolerance: atol {:g} + rtol {:g} x the reference",
+                                 tolerance.absolute, tolerance.relative));
+  return fine ? exit_fine : exit_some_failed;
 }
 
 }  // namespace
@@ -245,6 +281,8 @@ void add_verify(CLI::App& program, Run& run) {
   text("--rtol", options->rtol, "X", "Allowed difference as a part of the number (1e-3)");
   text("--atol", options->atol, "X", "Allowed difference beside it (1e-3)");
   text("--seed", options->seed, "N", "Of random inputs (1)");
+  command->add_flag("--nodes", options->nodes, "Compare all stored nodes, also if outputs pass");
+  command->add_flag("--suggest", options->suggest, "Find the fewest --keep-fp32 that pass");
   command->add_flag("--json", options->json, "Print the result as JSON");
   command->footer(examples);
   command->callback([options, &run] { run = [options] { return verify_model(*options); }; });

@@ -5,7 +5,7 @@
 #include "frames/decode/decoder.hpp"
 #include "frames/decode/orient.hpp"
 #include "frames/decode/sniff.hpp"
-#include "frames/path_text.hpp"
+#include "base/path_text.hpp"
 
 namespace fuseline {
 namespace {

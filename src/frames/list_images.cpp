@@ -13,7 +13,7 @@
 
 #include "base/fail.hpp"
 #include "frames/decode/sniff.hpp"
-#include "frames/path_text.hpp"
+#include "base/path_text.hpp"
 #include "fuseline/image.hpp"
 
 namespace fuseline {

@@ -113,6 +113,8 @@ struct Kernel {
   int threads = 1;              // a block at most; a multiple of 32 when above 1
   Block body;
   Id values = 0;  // ids used: 0 .. values - 1
+  // CUDA: blocks that a multiprocessor must hold at once, which limits registers; 0: no wish.
+  int resident_blocks = 0;
 };
 
 // Throws InternalError with the kernel's text when a rule above is broken.

@@ -51,6 +51,7 @@ class Writer {
  public:
   std::string kernel(const Kernel& kernel) {
     put("kernel {} threads {} values {}\n", quoted(kernel.name), kernel.threads, kernel.values);
+    if (kernel.resident_blocks > 0) put("resident blocks {}\n", kernel.resident_blocks);
     for (const Buffer& b : kernel.buffers) {
       put("buffer {} {}", quoted(b.name), name_of(b.dtype));
       if (b.space == Space::shared) put(" shared[{}]", b.elements);

@@ -1,33 +1,17 @@
 // Input tensors against declared inputs: names, types, ranks, and the values of sizes.
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <optional>
 #include <set>
 
 #include "base/fail.hpp"
+#include "base/nearest.hpp"
 #include "graph/check_sizes.hpp"
 #include "graph/node_label.hpp"
 #include "graph/scalar.hpp"
 
 namespace fuseline {
 namespace {
-
-// Levenshtein distance.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      std::size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 [[noreturn]] void fail_unknown_input(const Graph& graph, const std::string& name) {
   std::string closest;
@@ -163,6 +147,12 @@ const Tensor& tensor_of(std::span<const NamedTensor> inputs, std::string_view na
   for (const auto& [key, tensor] : inputs)
     if (key == name) return tensor;
   fail_internal("an input without a tensor");
+}
+
+std::set<std::string> operand_inputs(const Graph& graph) {
+  std::set<std::string> inputs;
+  for (const std::string& text : operands_of(graph)) inputs.insert(parse_operand(text)->input);
+  return inputs;
 }
 
 DimBindings bind_sizes(const Graph& graph, std::span<const NamedTensor> inputs) {

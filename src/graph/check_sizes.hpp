@@ -1,6 +1,7 @@
 // Sizes of one run: read off the inputs, and checked against what every node needs.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +16,9 @@ using NamedTensor = std::pair<std::string, Tensor>;
 // operands from the elements of small integer inputs in host memory; sizes that are expressions are
 // then checked. Every difference is an Error that names input, axis, expected and received size.
 DimBindings bind_sizes(const Graph& graph, std::span<const NamedTensor> inputs);
+
+// Names of the inputs whose elements are sizes somewhere in the graph.
+std::set<std::string> operand_inputs(const Graph& graph);
 
 // Error if some value has a negative or too large size, or a node cannot work with these sizes
 // (reshape changes the element count, a slice leaves its operand, ...).

@@ -180,10 +180,11 @@ Value conv(Value x, Value weights, const Places& places, std::int64_t groups) {
 Value conv_transpose(Value x, Value weights, const Places& places, std::int64_t groups) {
   return correlate(OpCode::conv_transpose, x, weights, places, groups);
 }
-Value window(Value x, const std::vector<std::int64_t>& kernel, const Places& places,
-             double outside) {
+Value window(Value x, const std::vector<std::int64_t>& kernel, const Places& places, double outside,
+             std::size_t trail) {
   Attributes attributes = attributes_of(places);
   attributes.set("kernel", kernel);
+  if (trail > 0) attributes.set("trail", static_cast<std::int64_t>(trail));
   return x.graph().apply(OpCode::window, {x, detail::operand(x, outside)}, std::move(attributes));
 }
 

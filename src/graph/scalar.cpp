@@ -187,6 +187,15 @@ std::optional<ScalarId> ScalarDag::fold_neutral(const ScalarNode& n) {
     case Intrinsic::shr:
       if (b == 0) return n.args[0];
       break;
+    case Intrinsic::min:
+    case Intrinsic::max: {
+      if (n.dtype == DType::u64) break;  // whose ranges are cut
+      bool least = n.fn == Intrinsic::min;
+      Range x = range(n.args[0]), y = range(n.args[1]);
+      if (least ? x.high <= y.low : x.low >= y.high) return n.args[0];
+      if (least ? y.high <= x.low : y.low >= x.high) return n.args[1];
+      break;
+    }
     case Intrinsic::mul:
       if (a == 0 || b == 1) return n.args[0];
       if (b == 0 || a == 1) return n.args[1];

@@ -52,35 +52,6 @@ std::vector<std::string> tokens_of(const std::string& name) {
   return tokens;
 }
 
-std::string advice_for(Bound bound) {
-  switch (bound) {
-    case Bound::input:
-      return "decode several inputs at once or ahead, decode at a smaller size, or use a faster "
-             "decoder; faster kernels gain nothing here";
-    case Bound::output:
-      return "write on another thread behind the kernels, or write less";
-    case Bound::copy:
-      return "copy less (crop, smaller types, fuse what hands data on), from pinned memory, and "
-             "while kernels run";
-    case Bound::launch:
-      return "fuse the small kernels, or record them once and replay them as one launch";
-    case Bound::kernel:
-      return "faster kernels pay off here: fuse what passes memory in between, then tune";
-    case Bound::sync:
-      return "wait less often: keep a second item in flight, and wait for events, not for the "
-             "whole device";
-    case Bound::start:
-      return "do it once for many items: keep the process, or a cache of compiled code";
-    case Bound::stage:
-      return "this is the stage to make faster; mark its parts to see into it";
-    case Bound::overlap:
-      return "these stages run side by side already; only the slower of them is worth work";
-    case Bound::unmarked:
-      return "mark more stages; a process that serves many items pays its start only once";
-  }
-  fail_internal("a bound without advice");
-}
-
 std::vector<double> removed_time(const Series& series, const std::vector<std::string>& rows) {
   std::vector<double> sum(series.wall.size(), 0.0);
   for (const std::string& row : rows) {
@@ -199,6 +170,35 @@ std::string_view name_of(Bound bound) {
       return "unmarked";
   }
   fail_internal("a bound without a name");
+}
+
+std::string advice_for(Bound bound) {
+  switch (bound) {
+    case Bound::input:
+      return "decode several inputs at once or ahead, decode at a smaller size, or use a faster "
+             "decoder; faster kernels gain nothing here";
+    case Bound::output:
+      return "write on another thread behind the kernels, or write less";
+    case Bound::copy:
+      return "copy less (crop, smaller types, fuse what hands data on), from pinned memory, and "
+             "while kernels run";
+    case Bound::launch:
+      return "fuse the small kernels, or record them once and replay them as one launch";
+    case Bound::kernel:
+      return "faster kernels pay off here: fuse what passes memory in between, then tune";
+    case Bound::sync:
+      return "wait less often: keep a second item in flight, and wait for events, not for the "
+             "whole device";
+    case Bound::start:
+      return "do it once for many items: keep the process, or a cache of compiled code";
+    case Bound::stage:
+      return "this is the stage to make faster; mark its parts to see into it";
+    case Bound::overlap:
+      return "these stages run side by side already; only the slower of them is worth work";
+    case Bound::unmarked:
+      return "mark more stages; a process that serves many items pays its start only once";
+  }
+  fail_internal("a bound without advice");
 }
 
 Bound bound_of_row(const std::string& row, const std::string& kernels) {

@@ -15,6 +15,7 @@ namespace fuseline {
 // stage with a name of its own is a `stage`.
 enum class Bound { input, output, copy, launch, kernel, sync, start, stage, overlap, unmarked };
 std::string_view name_of(Bound bound);  // "copy-bound"
+std::string advice_for(Bound bound);
 Bound bound_of_row(const std::string& row, const std::string& kernels);
 
 // A command as it was measured.

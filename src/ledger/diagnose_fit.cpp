@@ -72,7 +72,7 @@ std::vector<SizeFit> fit_sizes(const std::vector<SizePoint>& points) {
   std::vector<std::string> rows;
   std::vector<std::vector<double>> samples;
   for (const SizePoint& point : points) {
-    x.push_back(point.megapixels());
+    x.push_back(point.amount);
     samples.push_back(point.series.wall);
     for (const std::string& row : point.series.row_names)
       if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);

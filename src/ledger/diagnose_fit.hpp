@@ -1,7 +1,6 @@
-// The cost of a command as a fixed part and a part that grows with the picture.
+// The cost of a command as a fixed part and a part that grows with its input.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,16 +9,14 @@
 namespace fuseline {
 
 struct SizePoint {
-  std::int64_t width = 0, height = 0;
+  std::string label;  // "800 x 600"
+  double amount = 0;  // of work: megapixels, or millions of elements
   Series series;
-  double megapixels() const {
-    return static_cast<double>(width) * static_cast<double>(height) / 1e6;
-  }
 };
 
 struct SizeFit {
   std::string row;  // empty: end to end
-  Estimate fixed_ms, per_megapixel_ms;
+  Estimate fixed_ms, per_unit_ms;
   double off_line = 0;  // how far the medians lie off the line at most, as a share of the largest
 };
 

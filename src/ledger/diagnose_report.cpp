@@ -1,4 +1,4 @@
-// The conclusions, and their JSON.
+// The diagnosis as JSON.
 #include "ledger/diagnose_report.hpp"
 
 #include <fmt/format.h>
@@ -16,52 +16,12 @@ namespace {
 
 constexpr double free_of_cost = std::numeric_limits<double>::infinity();
 
-// What a stage that copies could have moved in its time, at the measured rate.
-void add_copy_rate(Finding& finding, const Roofline& roofline) {
-  constexpr double large = 256e6;
-  auto rate = rate_near(roofline, host_path(1), large);
-  if (!rate) return;
-  finding.evidence += fmt::format(
-      "; one thread copies {:.1f} GB/s here, {} in that time: if fewer bytes move, the "
-      "copy itself is slow",
-      *rate, bytes_text(*rate * 1e6 * finding.gain_ms));
-}
-
-void add_ceiling(Finding& finding, const NullRun& run) {
-  NullCeiling ceiling = ceiling_of(run);
-  finding.evidence += fmt::format("; null kernels make a frame {} faster, arithmetic says {}",
-                                  times_text(ceiling.measured), times_text(ceiling.arithmetic));
-}
-
-// The fixed part as a finding of its own: it is no row, but lies in several of them.
-std::optional<Finding> fixed_cost(const Diagnosis& diagnosis) {
-  if (!diagnosis.sweep.value) return std::nullopt;
-  SizeFit fit = fit_sizes(diagnosis.sweep.value->points).front();
-  double wall = median(diagnosis.observed.series.wall);
-  constexpr double least_share = 0.1;
-  if (fit.fixed_ms.low <= 0 || fit.fixed_ms.value < least_share * wall) return std::nullopt;
-  // The rest of a run, at the ends of the fit's interval.
-  auto speedup = [&](double fixed) { return wall / std::max(wall - fixed, 1e-6); };
-  Finding finding;
-  finding.bound = Bound::start;
-  finding.gain_ms = std::min(fit.fixed_ms.value, wall);
-  finding.speedup = {speedup(fit.fixed_ms.value), speedup(fit.fixed_ms.low),
-                     speedup(fit.fixed_ms.high), fit.fixed_ms.n};
-  finding.measured = true;
-  finding.evidence = fmt::format(
-      "{} of a run do not depend on the size of the picture, {} a "
-      "megapixel do",
-      time_text(fit.fixed_ms.value), time_text(fit.per_megapixel_ms.value));
-  finding.advice = "name many pictures in one command: the fixed part is paid once";
-  return finding;
-}
-
 Json fits_json(const std::vector<SizeFit>& fits) {
   Json all = Json::array();
   for (const SizeFit& fit : fits)
     all.push_back({{"row", fit.row.empty() ? "end to end" : fit.row},
                    {"fixed_ms", estimate_json(fit.fixed_ms)},
-                   {"per_megapixel_ms", estimate_json(fit.per_megapixel_ms)},
+                   {"per_unit_ms", estimate_json(fit.per_unit_ms)},
                    {"off_line", fit.off_line}});
   return all;
 }
@@ -72,11 +32,11 @@ Json sweep_json(const Measured<Sweep>& sweep) {
   if (!sweep.value) return missing_json(sweep.why_not);
   Json sizes = Json::array();
   for (const SizePoint& point : sweep.value->points)
-    sizes.push_back({{"width", point.width},
-                     {"height", point.height},
-                     {"megapixels", point.megapixels()},
+    sizes.push_back({{"size", point.label},
+                     {"amount", point.amount},
                      {"wall_ms", estimate_json(median_interval(point.series.wall))}});
-  return {{"re_encoded_as", sweep.value->format},
+  return {{"how", sweep.value->how},
+          {"unit", sweep.value->unit},
           {"sizes", std::move(sizes)},
           {"fit", fits_json(fit_sizes(sweep.value->points))}};
 }
@@ -84,11 +44,55 @@ Json sweep_json(const Measured<Sweep>& sweep) {
 Json null_json(const Measured<NullRun>& run) {
   if (!run.value) return missing_json(run.why_not);
   NullCeiling ceiling = ceiling_of(*run.value);
-  return {{"frame_ms", estimate_json(ceiling.frame_ms)},
+  auto where = [&](const Estimate& estimate) {
+    return run.value->no_kernels.empty() ? Json(nullptr) : estimate_json(estimate);
+  };
+  return {{"of", run.value->frame},
+          {"frame_ms", estimate_json(ceiling.frame_ms)},
           {"null_frame_ms", estimate_json(ceiling.null_ms)},
+          {"no_kernels_frame_ms", where(ceiling.no_kernels_ms)},
+          {"kernels_ms", estimate_json(ceiling.kernels_ms)},
+          {"launches_ms", where(ceiling.launches_ms)},
           {"measured_ceiling", estimate_json(ceiling.measured)},
+          {"no_kernels_ceiling", where(ceiling.without_launches)},
           {"arithmetic_ceiling", estimate_json(ceiling.arithmetic)},
+          {"arithmetic_against", ceiling.against_null ? "null kernels" : "no kernels"},
           {"agree", ceiling.agree}};
+}
+
+const char* name_of(DeviceStep::Kind kind) {
+  switch (kind) {
+    case DeviceStep::Kind::upload:
+      return "upload";
+    case DeviceStep::Kind::kernel:
+      return "kernel";
+    case DeviceStep::Kind::copy:
+      return "copy";
+    case DeviceStep::Kind::download:
+      return "download";
+  }
+  return "";
+}
+
+Json timed_json(const Measured<TimedRun>& timed) {
+  if (!timed.value) return missing_json(timed.why_not);
+  TimedShares shares = shares_of(*timed.value);
+  Json steps = Json::array();
+  for (const DeviceStep& step : timed.value->steps)
+    steps.push_back(
+        {{"kind", name_of(step.kind)},
+         {"name", step.name},
+         {"bytes", step.bytes > 0 ? Json(step.bytes) : Json(nullptr)},
+         {"us", estimate_json(median_interval(step.us))},
+         {"alone_us",
+          step.alone.empty() ? Json(nullptr) : estimate_json(median_interval(step.alone))}});
+  return {{"plain_ms", estimate_json(shares.plain_ms)},
+          {"timed_ms", estimate_json(shares.timed_ms)},
+          {"ratio", estimate_json(shares.ratio)},
+          {"kernels_ms", shares.kernels_ms},
+          {"copies_ms", shares.copies_ms},
+          {"rest_ms", shares.rest_ms},
+          {"steps", std::move(steps)}};
 }
 
 Json gain_json(const Measured<GainRun>& gain) {
@@ -104,8 +108,14 @@ Json gain_json(const Measured<GainRun>& gain) {
           {"memory_gb_per_s", gain.value->bytes_per_ms / 1e6},
           {"launches_ms", split->launches_ms},
           {"bytes_ms", split->bytes_ms},
-          {"clocks_ms", nullptr},
+          {"clocks_ms", split->clocks_ms ? Json(*split->clocks_ms) : Json(nullptr)},
           {"unexplained_ms", split->unexplained_ms}};
+}
+
+template <class T>
+Json swept(const Diagnosis& diagnosis, const Measured<T>& sweep, Json (*json)(const T&)) {
+  if (!diagnosis.sweeps_shapes) return missing_json("only with --sweep");
+  return sweep.value ? json(*sweep.value) : missing_json(sweep.why_not);
 }
 
 Json roofline_json(const Roofline& roofline) {
@@ -114,8 +124,17 @@ Json roofline_json(const Roofline& roofline) {
     points.push_back({{"path", point.path},
                       {"bytes", point.bytes},
                       {"gb_per_s", estimate_json(point.gb_per_s)}});
+  Json peaks = Json::array(), launches = Json::array();
+  for (const PathPeak& peak : roofline.peaks)
+    peaks.push_back({{"paths", peak.paths},
+                     {"gb_per_s", peak.gb_per_s ? Json(*peak.gb_per_s) : Json(nullptr)},
+                     {"why", peak.why}});
+  for (const LaunchCost& cost : roofline.launches)
+    launches.push_back(
+        {{"device", cost.device}, {"how", cost.how}, {"us", estimate_json(cost.us)}});
   return {{"points", std::move(points)},
-          {"theoretical_peak_gb_per_s", nullptr},
+          {"theoretical_peaks", std::move(peaks)},
+          {"launches", std::move(launches)},
           {"not_measured", roofline.not_measured}};
 }
 
@@ -160,17 +179,6 @@ Json what_ifs_json(const std::vector<WhatIf>& what_ifs) {
 
 }  // namespace
 
-void conclude(Diagnosis& diagnosis) {
-  diagnosis.findings = findings_of(diagnosis.observed);
-  for (Finding& finding : diagnosis.findings) {
-    if (finding.bound == Bound::copy) add_copy_rate(finding, diagnosis.roofline);
-    if (finding.bound == Bound::kernel && diagnosis.null_run.value)
-      add_ceiling(finding, *diagnosis.null_run.value);
-  }
-  if (auto fixed = fixed_cost(diagnosis)) diagnosis.findings.push_back(std::move(*fixed));
-  rank(diagnosis.findings);
-}
-
 Json diagnosis_json(const Diagnosis& diagnosis) {
   const Series& series = diagnosis.observed.series;
   const std::string& kernels = diagnosis.observed.kernels;
@@ -188,9 +196,13 @@ Json diagnosis_json(const Diagnosis& diagnosis) {
           {"kernel_ceiling", std::move(ceiling)},
           {"findings", findings_json(found)},
           {"what_if", what_ifs_json(diagnosis.what_ifs)},
+          {"experiments_on", diagnosis.object},
           {"null_kernels", null_json(diagnosis.null_run)},
+          {"timed_recording", timed_json(diagnosis.timed)},
           {"gain_of_fusion", gain_json(diagnosis.gain)},
           {"sweep", sweep_json(diagnosis.sweep)},
+          {"shapes", swept(diagnosis, diagnosis.shapes, shapes_json)},
+          {"threads", swept(diagnosis, diagnosis.threads, threads_json)},
           {"copies", roofline_json(diagnosis.roofline)},
           {"environment", diagnosis.environment},
           {"warnings", diagnosis.warnings}};

@@ -9,6 +9,7 @@
 #include "ledger/diagnose.hpp"
 #include "ledger/diagnose_fit.hpp"
 #include "ledger/diagnose_null.hpp"
+#include "ledger/diagnose_shapes.hpp"
 #include "ledger/roofline.hpp"
 
 namespace fuseline {
@@ -22,15 +23,21 @@ struct Measured {
 
 struct Sweep {
   std::vector<SizePoint> points;
-  std::string format;  // of the pictures
+  std::string how;   // "the picture re-encoded as PNG"
+  std::string unit;  // "megapixel"
 };
 
 struct Diagnosis {
   Observed observed;
+  std::string object;  // what the experiments ran, where that is not all of the command
   std::vector<WhatIf> what_ifs;
   Measured<NullRun> null_run;
+  Measured<TimedRun> timed;
   Measured<GainRun> gain;
   Measured<Sweep> sweep;
+  bool sweeps_shapes = false;  // whether these two were asked for
+  Measured<std::vector<ShapeSweep>> shapes;
+  Measured<ThreadSweep> threads;
   Roofline roofline;
   std::vector<Finding> findings;  // ranked
   Json environment;
@@ -41,6 +48,7 @@ struct Diagnosis {
 void conclude(Diagnosis& diagnosis);
 
 std::string diagnosis_text(const Diagnosis& diagnosis);
+std::string experiments_text(const Diagnosis& diagnosis);  // a part of it
 Json diagnosis_json(const Diagnosis& diagnosis);
 
 }  // namespace fuseline

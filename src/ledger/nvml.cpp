@@ -190,4 +190,39 @@ GpuReport read_gpus() {
   return report;
 }
 
+double PcieLink::gb_per_s() const {
+  // Gigabytes a second of one lane, by generation from 1 on: transfers less the line code.
+  constexpr double lane[] = {0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
+  if (generation < 1 || generation > std::size(lane)) return 0;
+  return lane[generation - 1] * width;
+}
+
+struct GpuProbe::Impl {
+  Nvml nvml;
+  Device device = nullptr;
+};
+
+GpuProbe::GpuProbe(const std::string& bus_id) : impl_(std::make_unique<Impl>()) {
+  if (impl_->nvml.ready() &&
+      impl_->nvml.call<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2",
+                                                  bus_id.c_str(), &impl_->device) != success)
+    impl_->device = nullptr;
+}
+GpuProbe::~GpuProbe() = default;
+
+std::optional<unsigned> GpuProbe::sm_clock_mhz() const {
+  constexpr int sm = 1;
+  if (!impl_->device) return std::nullopt;
+  return impl_->nvml.clock(impl_->device, sm);
+}
+
+std::optional<PcieLink> GpuProbe::link() const {
+  if (!impl_->device) return std::nullopt;
+  auto generation = impl_->nvml.ask<unsigned>("nvmlDeviceGetMaxPcieLinkGeneration", impl_->device);
+  auto width = impl_->nvml.ask<unsigned>("nvmlDeviceGetMaxPcieLinkWidth", impl_->device);
+  PcieLink link{generation.value_or(0), width.value_or(0)};
+  if (link.gb_per_s() <= 0) return std::nullopt;
+  return link;
+}
+
 }  // namespace fuseline

@@ -33,6 +33,27 @@ struct GpuReport {
 
 GpuReport read_gpus();
 
+struct PcieLink {
+  unsigned generation = 0, width = 0;
+  double gb_per_s() const;  // each way, without the packets' heads
+};
+
+// One GPU, asked again and again while something is measured.
+class GpuProbe {
+ public:
+  explicit GpuProbe(const std::string& bus_id);  // "0000:1b:00.0"
+  ~GpuProbe();
+  GpuProbe(const GpuProbe&) = delete;
+  GpuProbe& operator=(const GpuProbe&) = delete;
+  std::optional<unsigned> sm_clock_mhz() const;
+  // The best that GPU and slot agree on; at rest the link may be slower.
+  std::optional<PcieLink> link() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 // All GPUs together, at one moment.
 struct GpuUse {
   std::uint64_t memory_used = 0;

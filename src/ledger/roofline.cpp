@@ -47,21 +47,35 @@ void copy_part(const Buffers& buffers, std::size_t begin, std::size_t end, int t
   }
 }
 
-// Each thread copies its part; starting and ending the threads is not timed.
+// Each thread copies its part, from the first that begins to the last that ends: whoever starts
+// them may be held up itself. Starting and ending the threads is not timed.
 double copy_on_threads(const Buffers& buffers, std::size_t bytes, int threads, int times) {
-  std::barrier gate(threads + 1);
-  std::vector<std::jthread> team;
   auto count = static_cast<std::size_t>(threads);
+  std::barrier gate(threads);
+  std::vector<Clock::time_point> begin(count), end(count);
+  std::vector<std::jthread> team;
   for (std::size_t i = 0; i < count; ++i)
     team.emplace_back([&, i] {
       gate.arrive_and_wait();
+      begin[i] = Clock::now();
       copy_part(buffers, bytes * i / count, bytes * (i + 1) / count, times);
-      gate.arrive_and_wait();
+      end[i] = Clock::now();
     });
-  gate.arrive_and_wait();
-  auto begin = Clock::now();
-  gate.arrive_and_wait();
-  return seconds_since(begin);
+  team.clear();
+  return std::chrono::duration<double>(*std::max_element(end.begin(), end.end()) -
+                                       *std::min_element(begin.begin(), begin.end()))
+      .count();
+}
+
+// Of one of several things, by sample; samples last at least a millisecond.
+std::vector<double> seconds_of_each(const std::function<double(int)>& things) {
+  constexpr double least_seconds = 1e-3, tick = 1e-9;
+  constexpr int samples = 9, most = 1 << 20;
+  int times = 1;
+  while (things(times) < least_seconds && times < most) times *= 2;
+  std::vector<double> all;
+  for (int i = 0; i < samples; ++i) all.push_back(std::max(things(times), tick) / times);
+  return all;
 }
 
 double copy_alone(const Buffers& buffers, std::size_t bytes, int times) {
@@ -76,14 +90,15 @@ std::vector<double> copy_sizes() { return {4096, 65536, 1 << 20, 16 << 20, 256 <
 
 CopyPoint measure_copies(const std::string& path, double bytes,
                          const std::function<double(int)>& copies) {
-  constexpr double least_seconds = 1e-3;
-  constexpr int samples = 9, most = 1 << 20;
-  int times = 1;
-  while (copies(times) < least_seconds && times < most) times *= 2;
   std::vector<double> rates;
-  for (int i = 0; i < samples; ++i)
-    rates.push_back(bytes * times / std::max(copies(times), 1e-9) / 1e9);
+  for (double seconds : seconds_of_each(copies)) rates.push_back(bytes / seconds / 1e9);
   return {path, bytes, median_interval(rates)};
+}
+
+Estimate measure_each_us(const std::function<double(int)>& things) {
+  std::vector<double> times;
+  for (double seconds : seconds_of_each(things)) times.push_back(1e6 * seconds);
+  return median_interval(times);
 }
 
 std::string host_path(int threads) {

@@ -16,8 +16,23 @@ struct CopyPoint {
   Estimate gb_per_s;  // 10^9 bytes copied a second; memory moves twice that, read and written
 };
 
+// What a path could reach at most, by clock and width.
+struct PathPeak {
+  std::string paths;               // "to and from the GPU"
+  std::optional<double> gb_per_s;  // of bytes that move
+  std::string why;                 // "PCIe 5.0 x16", or why it is unknown
+};
+
+struct LaunchCost {
+  std::string device;  // "Simulated device (sm_90)"
+  std::string how;     // "one, until it is done"
+  Estimate us;         // of one launch
+};
+
 struct Roofline {
   std::vector<CopyPoint> points;
+  std::vector<PathPeak> peaks;
+  std::vector<LaunchCost> launches;
   std::vector<std::string> not_measured;  // one line each, with the reason
 };
 
@@ -27,6 +42,10 @@ std::vector<double> copy_sizes();
 // Repeats `copies(n)`, which makes n copies of `bytes` and returns the seconds that they took.
 CopyPoint measure_copies(const std::string& path, double bytes,
                          const std::function<double(int)>& copies);
+
+// Microseconds of one of `n` things, which `things(n)` does and returns the seconds of; samples
+// last at least a millisecond.
+Estimate measure_each_us(const std::function<double(int)>& things);
 
 // memcpy on one thread and on `threads`; the buffers of a size are copied again and again, so small
 // sizes show the caches.

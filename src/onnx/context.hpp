@@ -47,6 +47,7 @@ class Context {
   std::size_t rank(std::size_t i) const { return in(i).dims().size(); }
   std::vector<std::int64_t> integers(std::size_t i) { return known.integers(in(i)); }
   Dims dims(std::size_t i) { return known.dims(in(i)); }
+  Dims open_dims(std::size_t i) { return known.open_dims(in(i)); }
 
   // ---- attributes
   bool has_attribute(std::string_view name) const { return find(name) != nullptr; }

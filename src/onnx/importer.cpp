@@ -2,6 +2,7 @@
 #include "onnx/importer.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/fail.hpp"
 #include "onnx/operators.hpp"
@@ -120,6 +121,8 @@ void Importer::read_node(const NodeProto& node, Scope& scope) {
       convert(node, scope);
   } catch (const Error& error) {
     fail("{}: {}", node_name(node), error.what());
+  } catch (const std::out_of_range&) {  // of at(), which converters use on lists of the file
+    fail("{}: an operand or attribute has fewer axes or elements than are needed", node_name(node));
   }
 }
 

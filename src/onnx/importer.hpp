@@ -19,8 +19,10 @@ constexpr std::int64_t newest_opset = 28;
 
 class Importer {
  public:
-  Importer(const ModelProto& model, TensorReader tensors, const NamedTensors& values)
-      : model_(model), tensors_(std::move(tensors)), known_(graph_, values) {}
+  // `open`: inputs whose elements may become sizes, see Known.
+  Importer(const ModelProto& model, TensorReader tensors, const NamedTensors& values,
+           std::set<std::string> open)
+      : model_(model), tensors_(std::move(tensors)), known_(graph_, values, std::move(open)) {}
 
   Graph run(const std::vector<OnnxValue>& inputs, const std::vector<std::string>& outputs);
   const std::set<std::string>& decided() const { return known_.decided(); }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/fail.hpp"
-#include "fuseline/ops.hpp"
 #include "graph/op_table.hpp"
 #include "graph/scalar.hpp"
 
@@ -100,8 +99,13 @@ std::vector<double> Known::numbers(Value value) {
 
 // ---- sizes
 
+Dims Known::open_dims(Value value) {
+  if (auto sizes = symbolic(value, true)) return *sizes;
+  return dims(value);
+}
+
 Dims Known::dims(Value value) {
-  if (auto sizes = symbolic(value)) return *sizes;
+  if (auto sizes = symbolic(value, false)) return *sizes;
   std::vector<std::int64_t> known = integers(value);
   return {known.begin(), known.end()};
 }
@@ -113,7 +117,11 @@ Dim select_dim(const Dim& condition, const Dim& a, const Dim& b) {
   return condition * a + (Dim(1) - condition) * b;
 }
 
+bool may_be_negative(const Dim& dim) { return dim.has(Dim::Kind::operand); }
+
 std::optional<Dim> arithmetic(OpCode op, const Dim& a, const Dim& b) {
+  bool divides = op == OpCode::div || op == OpCode::mod || op == OpCode::rem;
+  if (divides && (may_be_negative(a) || may_be_negative(b))) return std::nullopt;
   switch (op) {
     case OpCode::add:
       return a + b;
@@ -145,29 +153,17 @@ std::optional<Dim> arithmetic(OpCode op, const Dim& a, const Dim& b) {
 
 }  // namespace
 
-std::optional<Dims> Known::symbolic(Value value) {
-  if (auto sizes = symbolic_node(value)) return sizes;
-  return read_while_running(value);
+// The elements of a list as sizes, where its input is open.
+std::optional<Dims> Known::operands_of(const Node& node, const Dims& shape) const {
+  const std::string& name = node.attributes.text("name");
+  if (!open_.contains(name) || shape.size() > 1) return std::nullopt;
+  Dims elements;
+  for (std::int64_t i = 0; i < product(shape).constant(); ++i)
+    elements.push_back(Dim::operand(name, static_cast<int>(i)));
+  return elements;
 }
 
-// A Program reads these numbers on the host before it goes on.
-std::optional<Dims> Known::read_while_running(Value value) {
-  constexpr std::int64_t most = 16;
-  const Dims shape = value.dims();
-  bool fits = is_integer(value.dtype()) && shape.size() <= 1 && is_constant(shape) &&
-              product(shape).constant() <= most;
-  if (!fits || graph_.node_of(value.id()).op == OpCode::input || compute(value, true))
-    return std::nullopt;
-  if (auto known = late_.find(value.id()); known != late_.end()) return known->second;
-  std::int64_t count = product(shape).constant();
-  Value list = reshape(cast(value, DType::i64), {count});
-  Dims sizes;
-  for (std::int64_t i = 0; i < count; ++i)
-    sizes.push_back(late_size(pick(list, 0, i), fmt::format("n{}", graph_.nodes().size())));
-  return late_[value.id()] = sizes;
-}
-
-std::optional<Dims> Known::symbolic_node(Value value) {
+std::optional<Dims> Known::symbolic(Value value, bool open) {
   const Node node = graph_.node_of(value.id());
   const Dims shape = value.dims();
   if (is_float(value.dtype()) || !is_constant(shape)) return std::nullopt;
@@ -178,16 +174,17 @@ std::optional<Dims> Known::symbolic_node(Value value) {
   }
   if (node.op == OpCode::dim_value) return node.attributes.dims("dim");
   if (product(shape).constant() > 64) return std::nullopt;
-  if (info(node.op).group == OpGroup::elementwise) return symbolic_elementwise(node, shape);
-  return symbolic_map(node);
+  if (node.op == OpCode::input) return open ? operands_of(node, shape) : std::nullopt;
+  if (info(node.op).group == OpGroup::elementwise) return symbolic_elementwise(node, shape, open);
+  return symbolic_map(node, open);
 }
 
 // Operands of one element are repeated; anything else must have the result's shape.
-std::optional<Dims> Known::symbolic_elementwise(const Node& node, const Dims& shape) {
+std::optional<Dims> Known::symbolic_elementwise(const Node& node, const Dims& shape, bool open) {
   auto count = static_cast<std::size_t>(product(shape).constant());
   std::vector<Dims> operands;
   for (ValueId input : node.inputs) {
-    auto known = symbolic(graph_.value(input));
+    auto known = symbolic(graph_.value(input), open);
     if (!known || (known->size() != count && known->size() != 1)) return std::nullopt;
     if (known->size() == 1) known->resize(count, Dims(*known)[0]);
     operands.push_back(*known);
@@ -210,8 +207,8 @@ std::optional<Dims> Known::symbolic_elementwise(const Node& node, const Dims& sh
   return result;
 }
 
-std::optional<Dims> Known::symbolic_map(const Node& node) {
-  auto operand = [&](std::size_t i) { return symbolic(graph_.value(node.inputs[i])); };
+std::optional<Dims> Known::symbolic_map(const Node& node, bool open) {
+  auto operand = [&](std::size_t i) { return symbolic(graph_.value(node.inputs[i]), open); };
   const Dims& shape = graph_.type(node.output).dims;
   if (node.op == OpCode::concat && shape.size() == 1) {
     Dims all;

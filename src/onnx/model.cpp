@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/fail.hpp"
+#include "base/mapped_file.hpp"
 #include "fuseline/onnx.hpp"
 #include "onnx/importer.hpp"
-#include "onnx/mapped_file.hpp"
 #include "onnx/operators.hpp"
 
 namespace fuseline {
@@ -29,8 +29,11 @@ struct OnnxModel::Impl {
                         std::vector<std::string>& lines) const;
   TensorReader tensors() const { return {file.owner, folder}; }
   NamedTensors with_defaults(NamedTensors values) const;
+  std::set<std::string> open_inputs() const;
   Graph import(const NamedTensors& values, const std::vector<OnnxValue>& shaped,
                std::vector<std::string>* decided) const;
+  Graph import_with(const NamedTensors& values, const std::vector<OnnxValue>& shaped,
+                    std::vector<std::string>* decided, std::set<std::string> open) const;
 };
 
 namespace {
@@ -211,9 +214,40 @@ std::vector<OnnxValue> shaped_as(std::vector<OnnxValue> inputs, const NamedTenso
 
 }  // namespace
 
+// Small integer inputs that the caller always gives, by names that sizes can have.
+std::set<std::string> OnnxModel::Impl::open_inputs() const {
+  auto is_plain = [](const std::string& name) {
+    return std::all_of(name.begin(), name.end(),
+                       [](char c) {
+                         return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+                       }) &&
+           !std::isdigit(static_cast<unsigned char>(name[0]));
+  };
+  std::set<std::string> open;
+  for (const OnnxValue& input : inputs) {
+    bool is_list = input.dims.empty() || (input.dims.size() == 1 && input.dims[0].is_constant());
+    if (is_integer(input.dtype) && is_list && !input.has_default && is_plain(input.graph_name))
+      open.insert(input.graph_name);
+  }
+  return open;
+}
+
+// One graph for all values of inputs that decide sizes where that can be said in Dims, else the
+// graph for the values that were given.
 Graph OnnxModel::Impl::import(const NamedTensors& values, const std::vector<OnnxValue>& shaped,
                               std::vector<std::string>* decided) const {
-  Importer importer(proto, tensors(), values);
+  std::set<std::string> open = open_inputs();
+  if (!open.empty()) try {
+      return import_with(values, shaped, decided, std::move(open));
+    } catch (const Error&) {  // the same without them tells more
+    }
+  return import_with(values, shaped, decided, {});
+}
+
+Graph OnnxModel::Impl::import_with(const NamedTensors& values, const std::vector<OnnxValue>& shaped,
+                                   std::vector<std::string>* decided,
+                                   std::set<std::string> open) const {
+  Importer importer(proto, tensors(), values, std::move(open));
   Graph graph = importer.run(shaped, output_names);
   if (decided) decided->assign(importer.decided().begin(), importer.decided().end());
   return graph;
@@ -239,7 +273,8 @@ Graph OnnxModel::graph(const std::vector<std::pair<std::string, Tensor>>& values
   return impl_->import(impl_->with_defaults(values), impl_->inputs, decided);
 }
 
-Graph OnnxModel::graph_for(const std::vector<std::pair<std::string, Tensor>>& inputs) const {
+Graph OnnxModel::graph_for(const std::vector<std::pair<std::string, Tensor>>& inputs,
+                           std::vector<std::string>* decided) const {
   refuse_unsupported(unsupported());
   NamedTensors values = impl_->with_defaults(inputs);
   bool symbolic =
@@ -247,12 +282,12 @@ Graph OnnxModel::graph_for(const std::vector<std::pair<std::string, Tensor>>& in
         return std::any_of(input.dims.begin(), input.dims.end(),
                            [](const Dim& dim) { return !dim.is_constant(); });
       });
-  if (!symbolic) return impl_->import(values, impl_->inputs, nullptr);
+  if (!symbolic) return impl_->import(values, impl_->inputs, decided);
   try {
-    return impl_->import(values, impl_->inputs, nullptr);
+    return impl_->import(values, impl_->inputs, decided);
   } catch (const Error&) {
     return impl_->import(values, shaped_as(impl_->inputs, inputs),
-                         nullptr);  // its Error tells more
+                         decided);  // its Error tells more
   }
 }
 

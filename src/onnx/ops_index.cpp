@@ -80,6 +80,8 @@ void scatter_nd(Context& c) {
 void tensor_scatter(Context& c) {
   Value cache = c.in(0), update = c.in(1);
   const Dims dims = cache.dims();
+  if (update.dims().size() != dims.size())
+    fail("an update of {} axes for a cache of {}", update.dims().size(), dims.size());
   std::size_t axis = absolute_axis(c.integer("axis", -2), dims.size());
   bool circular = c.choice("mode", "linear", {"linear", "circular"}) == "circular";
   Value start = c.graph.constant(DType::i64, std::int64_t{0});
@@ -105,7 +107,10 @@ void tensor_scatter(Context& c) {
 
 void top_k(Context& c) {
   std::size_t axis = absolute_axis(c.integer("axis", -1), c.rank(0));
-  Dim count = c.opset >= 10 ? c.dims(1).at(0) : Dim(c.integer("k"));
+  Dim count = c.opset >= 10 ? c.open_dims(1).at(0) : Dim(c.integer("k"));
+  // More than there are is a size of -1, which is refused when it runs.
+  if (count.has(Dim::Kind::operand))
+    count = count - less(c.in(0).dims()[axis], count) * (count + 1);
   Ordered first = top(c.in(0), axis, count, c.integer("largest", 1) != 0);
   c.out(0, first.values);
   c.out(1, first.indices);

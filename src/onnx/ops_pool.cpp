@@ -47,9 +47,25 @@ Value winner_positions(const Value& x, const Spatial& s, const Value& winner, bo
   return linear;
 }
 
+// Axis after axis: of a large kernel fewer elements are read, and a maximum is the same in any
+// order.
+Value separate_maxima(Value x, const Spatial& s) {
+  double outside = lowest(x.dtype());
+  for (std::size_t k = 0; k < s.axes(); ++k) {
+    Places places{{s.strides[k]}, {s.dilations[k]}, {s.before[k]}, {s.sizes[k]}};
+    x = reduce_max(window(x, {s.kernel[k]}, places, outside, s.axes() - 1 - k), {-1});
+  }
+  return x;
+}
+
 void max_pool(Context& c) {
+  constexpr std::int64_t least_separated = 16;
   Value x = c.in(0);
   Spatial s = spatial_of(c, x.dims(), {});
+  std::int64_t elements = 1;
+  for (std::int64_t extent : s.kernel) elements *= extent;
+  if (elements >= least_separated && s.axes() > 1 && !c.wants(1))
+    return c.out(separate_maxima(x, s));
   Value w = windows(x, s, lowest(x.dtype()));
   c.out(0, reduce_max(w, {-1}));
   if (c.wants(1))

@@ -221,7 +221,8 @@ void resize_op(Context& c) {
     axes = scaled_axes(c, c.known.numbers(c.in(2)), which);
   } else {
     if (is_empty_list(c, 3)) fail("neither scales nor sizes are given");
-    Dims sizes = c.dims(3);
+    bool stretches = c.text("keep_aspect_ratio_policy", "stretch") == "stretch";
+    Dims sizes = stretches ? c.open_dims(3) : c.dims(3);
     if (sizes.size() != which.size()) fail("{} sizes for {} axes", sizes.size(), which.size());
     for (std::size_t i = 0; i < which.size(); ++i) {
       auto at = static_cast<std::size_t>(which[i]);

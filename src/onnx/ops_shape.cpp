@@ -42,9 +42,30 @@ Dim remaining(Dims all, Dims given) {
   return floor_div(product(all), below);
 }
 
+bool is_open(const Dim& dim) { return dim.has(Dim::Kind::operand); }
+bool any_open(const Dims& dims) { return std::any_of(dims.begin(), dims.end(), is_open); }
+
+// The shape where entries are known only when it runs: each may be -1, 0 or a size. max() keeps
+// every entry one factor, so that the product of all stays short.
+Dims open_shape(const Dims& from, const Dims& wanted, bool zero_is_zero) {
+  Dims own(wanted.size()), factors;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    bool copies = !zero_is_zero && k < from.size();
+    own[k] = copies ? equal(wanted[k], 0) * from[k] : Dim(0);
+    factors.push_back(max(wanted[k], own[k] + equal(wanted[k], -1)));
+  }
+  Dim rest = floor_div(product(from), max(product(factors), 1));
+  Dims shape;
+  for (std::size_t k = 0; k < wanted.size(); ++k)
+    shape.push_back(max(wanted[k], own[k] + equal(wanted[k], -1) * rest));
+  return shape;
+}
+
 void reshape_op(Context& c) {
   const Dims from = c.in(0).dims();
-  Dims wanted = c.opset >= 5 && c.count() > 1 ? c.dims(1) : Dims{};
+  Dims wanted = c.opset >= 5 && c.count() > 1 ? c.open_dims(1) : Dims{};
+  if (any_open(wanted))
+    return c.out_like(reshape(c.in(0), open_shape(from, wanted, c.integer("allowzero", 0) != 0)));
   if (c.count() < 2)
     for (std::int64_t size : c.integer_list("shape")) wanted.emplace_back(size);
   bool zero_is_zero = c.integer("allowzero", 0) != 0;
@@ -102,12 +123,12 @@ void transpose_op(Context& c) {
   c.out_like(transpose(c.in(0), perm));
 }
 
-void expand(Context& c) { c.out_like(broadcast_both(c.in(0), c.dims(1))); }
+void expand(Context& c) { c.out_like(broadcast_both(c.in(0), c.open_dims(1))); }
 
 // Each axis becomes [repeats, size].
 void tile(Context& c) {
   Value x = c.in(0);
-  const Dims from = x.dims(), repeats = c.dims(1);
+  const Dims from = x.dims(), repeats = c.open_dims(1);
   if (repeats.size() != from.size()) fail("{} repeats for {} axes", repeats.size(), from.size());
   Dims split, wide, to;
   for (std::size_t k = 0; k < from.size(); ++k) {
@@ -129,7 +150,7 @@ void split_op(Context& c) {
   std::size_t axis = absolute_axis(c.integer("axis", 0), x.dims().size());
   const Dim whole = x.dims()[axis];
   Dims sizes;
-  if (c.opset >= 13 && c.has(1)) sizes = c.dims(1);
+  if (c.opset >= 13 && c.has(1)) sizes = c.open_dims(1);
   for (std::int64_t size : c.integer_list("split")) sizes.emplace_back(size);
   if (sizes.empty()) {
     auto parts = static_cast<std::int64_t>(c.node.outputs.size());
@@ -159,6 +180,10 @@ Dim place_in(const Dim& given, const Dim& extent, const Dim& low, const Dim& hig
     if (at < 0) at += extent.constant();
     return std::clamp(at, low.constant(), std::max(low.constant(), high.constant()));
   }
+  if (is_open(given)) {
+    Dim at = given + less(given, 0) * extent;
+    return max(low, min(at, max(low, high)));
+  }
   constexpr std::int64_t far = std::int64_t{1} << 30;
   if (given.is_constant()) {
     if (given.constant() >= far) return high;
@@ -177,6 +202,7 @@ Cut cut_of(const Dim& start, const Dim& end, std::int64_t step, const Dim& exten
   Dim last = place_in(end, extent, low, high);
   Dim distance = up ? last - first : first - last;
   if (distance.is_constant() && distance.constant() <= 0) return {0, 0, step};
+  if (is_open(distance)) distance = max(distance, 0);
   return {first, step == 1 || step == -1 ? distance : ceil_div(distance, Dim(std::abs(step))),
           step};
 }
@@ -206,7 +232,7 @@ std::vector<std::int64_t> first_axes(std::size_t count) {
 }
 
 void slice_op(Context& c) {
-  Dims starts = c.dims(1), ends = c.dims(2);
+  Dims starts = c.open_dims(1), ends = c.open_dims(2);
   std::vector<std::int64_t> axes = c.has(3) ? c.integers(3) : first_axes(starts.size());
   std::vector<std::int64_t> steps =
       c.has(4) ? c.integers(4) : std::vector<std::int64_t>(starts.size(), 1);
@@ -241,7 +267,7 @@ void pad_op(Context& c) {
   std::vector<std::int64_t> axes = c.has(3) ? c.integers(3) : first_axes(c.rank(0));
   Value x = c.in(0);
   Value value = c.has(2) ? reshape(c.in(2), {}) : c.graph.constant(x.dtype(), std::int64_t{0});
-  pad_with(c, c.dims(1), axes, value);
+  pad_with(c, c.open_dims(1), axes, value);
 }
 
 void pad_2(Context& c) {
@@ -282,7 +308,7 @@ void constant_of_shape(Context& c) {
   if (value.size() != 1) fail("attribute value has {} elements", value.size());
   Value scalar = c.graph.apply(OpCode::constant, {}, {{"value", value.view(0, {}, {})}});
   int type = c.has_attribute("value") ? c.find("value")->t->data_type : float32;
-  c.out(0, broadcast_to(scalar, c.dims(0)), type);
+  c.out(0, broadcast_to(scalar, c.open_dims(0)), type);
 }
 
 Dim range_count(Context& c, DType dtype) {
@@ -293,10 +319,10 @@ Dim range_count(Context& c, DType dtype) {
     if (!(count < 0x1p40)) fail("{} elements from {} to {} by {}", count, start, limit, delta);
     return static_cast<std::int64_t>(std::max(count, 0.0));
   }
-  Dim start = c.dims(0).at(0), limit = c.dims(1).at(0), delta = c.dims(2).at(0);
+  Dim start = c.open_dims(0).at(0), limit = c.open_dims(1).at(0), delta = c.open_dims(2).at(0);
   if (delta == Dim(0)) fail("a step of 0");
   Dim count = ceil_div(limit - start, delta);
-  return count.is_constant() ? Dim(std::max<std::int64_t>(count.constant(), 0)) : count;
+  return count.is_constant() || is_open(count) ? max(count, 0) : count;
 }
 
 void range(Context& c) {
@@ -317,8 +343,16 @@ void eye_like(Context& c) {
 
 // ---- blocks
 
+// The operand of either; the size of a block is at least 1.
+Dims image_of_blocks(Context& c) {
+  const Dims& dims = c.in(0).dims();
+  if (dims.size() != 4) fail("an image [N, C, H, W] is needed, not {}", to_string(dims));
+  if (c.integer("blocksize") < 1) fail("blocks of {}", c.integer("blocksize"));
+  return dims;
+}
+
 void depth_to_space(Context& c) {
-  const Dims d = c.in(0).dims();
+  const Dims d = image_of_blocks(c);
   Dim block = c.integer("blocksize"), channels = floor_div(d.at(1), block * block);
   bool dcr = c.choice("mode", "DCR", {"DCR", "CRD"}) == "DCR";
   Value x = dcr ? reshape(c.in(0), {d[0], block, block, channels, d[2], d[3]})
@@ -328,7 +362,7 @@ void depth_to_space(Context& c) {
 }
 
 void space_to_depth(Context& c) {
-  const Dims d = c.in(0).dims();
+  const Dims d = image_of_blocks(c);
   Dim block = c.integer("blocksize");
   Dim rows = floor_div(d.at(2), block), columns = floor_div(d.at(3), block);
   bool dcr = c.choice("mode", "DCR", {"DCR", "CRD"}) == "DCR";

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
+#include "base/mapped_file.hpp"
 #include "fuseline/tensor.hpp"
-#include "onnx/mapped_file.hpp"
 #include "onnx/proto.hpp"
 
 namespace fuseline::onnx {

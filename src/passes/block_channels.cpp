@@ -203,15 +203,16 @@ class ChannelBlocker {
   std::optional<BlockedImage> neighborhoods(const Node& node) {
     const BlockedImage* image = image_of(node.inputs[0]);
     const Dims& x = dims(node.inputs[0]);
-    if (!image || image->extra > 0 || node.attributes.has("trail") ||
-        node.attributes.integers("kernel").size() + 2 != x.size())
+    std::int64_t trail = node.attributes.integer_or("trail", 0);
+    std::size_t kernel = node.attributes.integers("kernel").size();
+    if (!image || image->extra > 0 || kernel + static_cast<std::size_t>(trail) + 2 != x.size())
       return std::nullopt;
     Attributes attributes = node.attributes;
-    attributes.set("trail", std::int64_t{1});
+    attributes.set("trail", trail + 1);
     Value value = to().apply(OpCode::window, {image->value, plain(node.inputs[1])}, attributes);
     // Windows in the border hold the value outside, in every lane.
     return BlockedImage{value, image->block, image->channels, image->channels % image->block == 0,
-                        static_cast<int>(x.size()) - 2};
+                        static_cast<int>(kernel)};
   }
 
   // The kernel's axes behind an image as one.

@@ -8,18 +8,34 @@
 #include "passes/dump.hpp"
 #include "passes/eliminate_dead_code.hpp"
 #include "passes/fold_constants.hpp"
+#include "passes/lower_precision.hpp"
 #include "passes/merge_common_subexpressions.hpp"
 
 namespace fuseline {
 namespace {
 
+// A pass that looks at nothing but the graph.
+template <Graph (*run)(const Graph&)>
+Graph alone(const Graph& graph, const PassContext&) {
+  return run(graph);
+}
+
+Graph with_precision(const Graph& graph, const PassContext& context) {
+  const PassOptions& options = context.options;
+  if (!options.low) return graph;
+  return lower_precision(graph, *options.low, kept_in(graph, context.source, options.keep_fp32));
+}
+
+Graph with_blocks(const Graph& graph, const PassContext& context) {
+  return context.target.library_calls ? block_channels(graph, context.target) : graph;
+}
+
 constexpr Pass passes[] = {
-    {"block_channels",
-     [](const Graph& g, const Target& t) { return t.library_calls ? block_channels(g, t) : g; }},
-    {"fold_constants", [](const Graph& g, const Target&) { return fold_constants(g); }},
-    {"merge_common_subexpressions",
-     [](const Graph& g, const Target&) { return merge_common_subexpressions(g); }},
-    {"eliminate_dead_code", [](const Graph& g, const Target&) { return eliminate_dead_code(g); }},
+    {"lower_precision", with_precision},
+    {"block_channels", with_blocks},
+    {"fold_constants", alone<fold_constants>},
+    {"merge_common_subexpressions", alone<merge_common_subexpressions>},
+    {"eliminate_dead_code", alone<eliminate_dead_code>},
 };
 
 void check_disabled(const std::vector<std::string>& disabled) {
@@ -45,16 +61,17 @@ void verify_result(const Pass& pass, const Graph& graph) {
 
 std::span<const Pass> pass_table() { return passes; }
 
-Graph run_passes(const Graph& graph, const std::vector<std::string>& disabled,
-                 const Target& target) {
+Graph run_passes(const Graph& graph, const PassOptions& options, const Target& target) {
+  const std::vector<std::string>& disabled = options.disabled_passes;
   check_disabled(disabled);
+  check_kept(graph, options.keep_fp32);
   verify(graph);
   GraphDump dump;
   dump.write("input", graph);
   Graph current = graph;
   for (const Pass& pass : passes) {
     if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    current = pass.run(current, target);
+    current = pass.run(current, {graph, options, target});
     verify_result(pass, current);
     dump.write(pass.name, current);
   }

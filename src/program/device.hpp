@@ -115,6 +115,18 @@ class Queue {
   virtual void begin_patch(Recording& recording) = 0;
   virtual void end_patch() = 0;
   virtual void replay(Recording& recording) = 0;
+  // Between begin_record and end_record: a point of time in each replay. Work before it is done
+  // before work behind it begins. False where the device has no such points.
+  virtual bool note_time() { return false; }
+  // Microseconds between neighboring points of the last replay, which is done.
+  virtual std::vector<double> times_between(Recording&) { return {}; }
+};
+
+// What theoretical rates follow from; absent where the device does not tell.
+struct DeviceFacts {
+  std::optional<double> memory_gb_per_s;  // clock x width of the device's own memory
+  std::optional<std::int64_t> cache_bytes;
+  std::string bus_id;  // "0000:1b:00.0", as the management library names it
 };
 
 class Device {
@@ -126,6 +138,7 @@ class Device {
   virtual std::string identity() const = 0;
   // Lines for `fuseline info`: libraries in use, and what can surprise.
   virtual std::vector<std::string> remarks() const { return {}; }
+  virtual DeviceFacts facts() const { return {}; }
   // Thread-safe. From the disk cache where possible.
   virtual std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) = 0;
   // Element types of the contractions that prepare() takes; what it needs is opened here.

@@ -7,6 +7,7 @@
 #include "graph/op_table.hpp"
 #include "program/memory_plan.hpp"
 #include "program/program_impl.hpp"
+#include "program/trials.hpp"
 #include "program/tune.hpp"
 
 namespace fuseline {
@@ -20,12 +21,6 @@ namespace {
 constexpr std::int64_t index32_limit = std::int64_t{1} << 31;
 // Kernels that touch less are bound by their launch, whatever its shape.
 constexpr std::int64_t least_measured_bytes = std::int64_t{1} << 20;
-
-std::uint64_t bits_of(Number value, DType dtype) {
-  std::uint64_t bits = 0;
-  store_number(&bits, dtype, value);  // little endian: zero-extended
-  return bits;
-}
 
 class InstanceMaker {
  public:
@@ -154,6 +149,8 @@ class InstanceMaker {
     bool empty = element_count(shape_of(region.space, sizes)) == 0;
     if (empty && region.reductions.empty()) step.blocks = 0;
     step.params = params_of(*step.kernel, region, sizes);
+    if (program_.choices.on_kernel)
+      program_.choices.on_kernel(step.kernel, region, sizes, step.shape);
     instance_->steps.push_back(std::move(step));
     set_places(region);
   }
@@ -161,89 +158,17 @@ class InstanceMaker {
   LaunchShape choose(const Kernel& kernel, const Region& region, const DimBindings& sizes) const {
     std::vector<LaunchShape> shapes = launch_shapes(kernel.plan, sizes);
     if (shapes.size() == 1) return shapes[0];
-    if (program_.choices.shape) return shapes.at(program_.choices.shape(shapes));
-    std::int64_t most_blocks = 0;
-    for (LaunchShape shape : shapes) {
-      DimBindings own = sizes;
-      most_blocks = std::max(most_blocks, launch_blocks(kernel.plan, shape, own));
-    }
-    std::vector<TrialBuffer> buffers = trial_buffers(kernel, region, sizes, most_blocks);
-    std::int64_t bytes = 0;
-    for (const TrialBuffer& buffer : buffers) bytes += buffer.bytes;
-    if (bytes < least_measured_bytes) return shapes[0];
-    std::vector<ShapeTrial> trials;
-    for (LaunchShape shape : shapes) {
-      DimBindings own = sizes;
-      std::int64_t blocks = launch_blocks(kernel.plan, shape, own);
-      trials.push_back({shape, blocks, params_of(kernel, region, own)});
-    }
+    if (program_.choices.shape)
+      return shapes.at(program_.choices.shape(kernel.lowered.kernel.name, shapes));
+    Trials all;
+    all.buffers = trial_buffers(program_, kernel, region, sizes, inputs_, shapes);
+    if (all.bytes() < least_measured_bytes) return shapes[0];
+    all.trials = shape_trials(kernel, region, sizes, shapes);
     // Sizes of one power of two share the answer.
     std::string question =
-        fmt::format("size class {}\n{}", std::bit_width(static_cast<std::uint64_t>(bytes)),
+        fmt::format("size class {}\n{}", std::bit_width(static_cast<std::uint64_t>(all.bytes())),
                     loop::to_text(kernel.lowered.kernel));
-    return shapes[choose_shape(program_.device, *kernel.compiled, question, buffers, trials)];
-  }
-
-  // Buffers as large as the kernel's own, in its order.
-  std::vector<TrialBuffer> trial_buffers(const Kernel& kernel, const Region& region,
-                                         const DimBindings& sizes, std::int64_t blocks) const {
-    using Kind = BufferArgument::Kind;
-    std::vector<TrialBuffer> buffers;
-    auto dense = [&](ValueId value) {
-      const ValueType& type = program_.graph.type(value);
-      return TrialBuffer{element_count(shape_of(type.dims, sizes)) *
-                         static_cast<std::int64_t>(size_of(type.dtype))};
-    };
-    for (const BufferArgument& argument : kernel.lowered.buffers) {
-      auto index = static_cast<std::size_t>(argument.index);
-      auto width = static_cast<std::int64_t>(size_of(argument.dtype));
-      switch (argument.kind) {
-        case Kind::source: {
-          const Tensor* tensor = input_of(region.sources[index].value);
-          Reach reach = tensor && tensor->size() > 0 ? reach_of(*tensor) : Reach{};
-          buffers.push_back(tensor ? TrialBuffer{reach.high - reach.low, -reach.low}
-                                   : dense(region.sources[index].value));
-          break;
-        }
-        case Kind::point:
-          buffers.push_back(dense(region.points[index].value));
-          break;
-        case Kind::result:
-          buffers.push_back(dense(region.results[index].value));
-          break;
-        case Kind::ticket:
-          buffers.push_back({width});
-          break;
-        case Kind::partial:
-        case Kind::partial_index:
-          buffers.push_back({blocks * width});
-          break;
-      }
-    }
-    return buffers;
-  }
-
-  static std::vector<std::uint64_t> params_of(const Kernel& kernel, const Region& region,
-                                              const DimBindings& sizes) {
-    std::vector<ScalarId> uniform;
-    for (const ParamArgument& argument : kernel.lowered.params)
-      if (auto* scalar = std::get_if<ScalarId>(&argument.value)) uniform.push_back(*scalar);
-    ScalarLeaves leaves;
-    leaves.dims = &sizes;
-    leaves.param = [&](int i) { return region.params[static_cast<std::size_t>(i)].value; };
-    ScalarInterpreter interpreter(region.dag, uniform, true);
-    auto values = interpreter.run(leaves);
-    std::size_t next = 0;
-    std::vector<std::uint64_t> params;
-    for (const ParamArgument& argument : kernel.lowered.params) {
-      Number value{.bits = 0};
-      if (auto* dim = std::get_if<Dim>(&argument.value))
-        value.i = dim->evaluate(sizes);
-      else
-        value = values[next++];
-      params.push_back(bits_of(value, argument.dtype));
-    }
-    return params;
+    return shapes[choose_shape(program_.device, question, all)];
   }
 
   void set_places(const Region& region) {
@@ -406,6 +331,7 @@ class InstanceMaker {
         instance_->steps[step].places[argument] = {Place::Kind::arena, 0, plan.offsets[i],
                                                    needs[i].bytes};
     instance_->arena_bytes = plan.total;
+    instance_->live_bound = plan.live_bound;
   }
 
   Program::Impl& program_;

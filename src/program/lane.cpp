@@ -103,7 +103,10 @@ void Lane::Impl::reserve(Arena& arena, void*& base, std::int64_t& bytes, std::in
   if (captured_)
     fail_device("this size needs more working memory; run it once before the stream is captured");
   queue_->wait();  // work on an earlier stream may still use what is mapped
-  if (arena.moves()) states_.clear();
+  if (arena.moves()) {
+    states_.clear();
+    timed_.reset();
+  }
   base = nullptr;
   bytes = 0;
   base = arena.grow(static_cast<std::size_t>(wanted));

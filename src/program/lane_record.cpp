@@ -28,10 +28,20 @@ void Lane::Impl::launch(const Step& step) {
 
 // Everything of one run, in order. Between begin_record and end_record it is noted instead of done.
 void Lane::Impl::schedule(const Instance& instance) {
-  for (const External& input : inputs_)
-    if (input.host) queue_->upload(input.staged, input.host, input.copy_bytes);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const External& input = inputs_[i];
+    if (!input.host) continue;
+    queue_->upload(input.staged, input.host, input.copy_bytes);
+    mark(StepTime::Kind::upload, program->graph.inputs()[i].name,
+         static_cast<double>(input.copy_bytes));
+  }
   if (observer) queue_->wait();  // a kernel's time must not hold the copies before it
-  for (const Step& step : instance.steps) launch(step);
+  for (std::size_t i = 0; i < instance.steps.size(); ++i) {
+    const Step& step = instance.steps[i];
+    int times = repeats_.empty() ? 1 : repeats_[i];
+    for (int n = 0; n < times; ++n) launch(step);
+    mark(StepTime::Kind::kernel, step.name(), 0, times);
+  }
   // One value under several names is computed once and copied.
   const auto& names = program->graph.outputs();
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -41,11 +51,15 @@ void Lane::Impl::schedule(const Instance& instance) {
         if (!empty)
           queue_->copy(outputs_[i].device, outputs_[j].device,
                        static_cast<std::size_t>(outputs_[j].bytes));
+        mark(StepTime::Kind::copy, names[i].name, static_cast<double>(outputs_[j].bytes));
         break;
       }
-  for (const External& output : outputs_)
-    if (output.host)
-      queue_->download(const_cast<void*>(output.host), output.staged, output.copy_bytes);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const External& output = outputs_[i];
+    if (!output.host) continue;
+    queue_->download(const_cast<void*>(output.host), output.staged, output.copy_bytes);
+    mark(StepTime::Kind::download, names[i].name, static_cast<double>(output.copy_bytes));
+  }
 }
 
 RecordState& Lane::Impl::state_of(const std::shared_ptr<const Instance>& instance) {
@@ -117,6 +131,7 @@ Recording* Lane::Impl::recording_for(RecordState& state) {
 }
 
 void Lane::Impl::execute(const std::shared_ptr<const Instance>& instance) {
+  if (timing_) return execute_timed(instance);
   Record mode = program->options.record;
   bool recordable = !observer && !check_each_ && !captured_ && mode != Record::off &&
                     queue_->record_refusal().empty();

@@ -64,6 +64,17 @@ Target generic_cuda_target() {
   return target;
 }
 
+// Each once, in the graph's order.
+std::vector<std::string> origins_of(const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<std::string> origins;
+  for (ValueId value : values) {
+    const std::string& name = graph.node_of(value).origin;
+    if (!name.empty() && std::find(origins.begin(), origins.end(), name) == origins.end())
+      origins.push_back(name);
+  }
+  return origins;
+}
+
 PlanGuards dense_guards(const Region& region) {
   PlanGuards guards;
   for (const RegionSource& source : region.sources)
@@ -73,36 +84,40 @@ PlanGuards dense_guards(const Region& region) {
 
 }  // namespace
 
-Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen)
+namespace {
+
+PassOptions pass_options(const CompileOptions& options) {
+  PassOptions passes{options.disabled_passes, std::nullopt, options.keep_fp32};
+  if (options.precision == Precision::bf16) passes.low = DType::bf16;
+  if (options.precision == Precision::fp16) passes.low = DType::f16;
+  return passes;
+}
+
+}  // namespace
+
+Program::Impl::Impl(const Graph& source, const CompileOptions& given, Device& on, Choices chosen,
+                    bool passed)
     : options(given), choices(std::move(chosen)), device(on), built(on) {
   if (options.deterministic && !choices.shape)
-    choices.shape = [](std::span<const LaunchShape>) { return std::size_t{0}; };
+    choices.shape = [](const std::string&, std::span<const LaunchShape>) { return std::size_t{0}; };
   if (options.library && has_contraction(source)) call_types = device.call_types();
   Target target = device.target();
   // Segments are Programs of their own, with passes of their own behind these.
   target.library_calls = options.fusion && !call_types.empty() && !has_late_sizes(source);
-  graph = run_passes(source, options.disabled_passes, target);
+  graph = passed ? source : run_passes(source, pass_options(options), target);
   check_supported(graph);
   if (has_late_sizes(graph)) {
+    CompileOptions inner = options;
+    inner.precision = Precision::fp32;  // lowered above, where it was asked
     for (Segment& segment : cut_segments(graph))
-      segments.push_back({compile_on(device, segment.graph, options, choices),
+      segments.push_back({compile_on(device, segment.graph, inner, choices),
                           std::move(segment.crossing), std::move(segment.sizes),
                           std::move(segment.reason)});
     return;
   }
   plan_regions();
   upload_constants();
-  std::set<std::string> operands;
-  auto collect = [&](const Dims& dims) {
-    for (const Dim& dim : dims)
-      for (const std::string& name : dim.names())
-        if (name.starts_with("operand(")) operands.insert(name.substr(8, name.find(", ") - 8));
-  };
-  for (const Node& node : graph.nodes()) {
-    collect(graph.type(node.output).dims);
-    for (const auto& [name, attribute] : node.attributes)
-      if (const auto* dims = std::get_if<Dims>(&attribute)) collect(*dims);
-  }
+  std::set<std::string> operands = operand_inputs(graph);
   for (std::size_t i = 0; i < graph.inputs().size(); ++i)
     if (operands.contains(graph.inputs()[i].name)) operand_inputs_.push_back(i);
 }
@@ -397,7 +412,10 @@ KernelReport report_of(const Graph& graph, const Task& task) {
   report.name = task.name;
   bool own = info(graph.node_of(task.call->operation).op).group == OpGroup::kernel;
   report.plan = own ? "kernels of its own, made for each size" : "a call of the device's library";
+  report.is_call = true;
+  report.values = task.call->operations;
   report.operations = operation_names(graph, task.call->operations);
+  report.origins = origins_of(graph, task.call->operations);
   report.reasons = task.call->reasons;
   return report;
 }
@@ -423,7 +441,9 @@ std::vector<KernelReport> Program::report() const {
     KernelReport report;
     report.name = kernels->name();
     report.plan = kernel->plan.describe();
+    report.values = region.operations;
     report.operations = operation_names(impl_->graph, region.operations);
+    report.origins = origins_of(impl_->graph, region.operations);
     report.reasons = region.reasons;
     report.loop_ir = loop::to_text(kernel->lowered.kernel);
     report.source = impl_->device.source_of(kernel->lowered.kernel);
@@ -457,13 +477,36 @@ ProgramStats Program::stats() const {
   return stats;
 }
 
+MemoryUse Program::memory(const TensorMap& inputs) const {
+  auto instance = impl_->instance(inputs);
+  MemoryUse use{instance->arena_bytes, instance->live_bound, 0};
+  for (const auto& [value, position] : impl_->constant_of)
+    use.constants += impl_->graph.node_of(value).attributes.tensor("value").bytes();
+  return use;
+}
+
+std::vector<ValueId> Program::stored() const {
+  std::vector<ValueId> values;
+  for (const Task& task : impl_->tasks) {
+    if (task.call) {
+      values.push_back(task.call->output);
+      continue;
+    }
+    const Region& region = task.kernels->region();
+    for (const RegionOutput& point : region.points) values.push_back(point.value);
+    for (const RegionOutput& result : region.results) values.push_back(result.value);
+  }
+  return values;
+}
+
 const Graph& Program::graph() const { return impl_->graph; }
 std::string_view Program::device() const { return impl_->device.target().name; }
 
 Program compile_on(Device& device, const Graph& graph, const CompileOptions& options,
-                   Choices choices) {
+                   Choices choices, bool passed) {
   verify(graph);
-  return Program(std::make_shared<Program::Impl>(graph, options, device, std::move(choices)));
+  return Program(
+      std::make_shared<Program::Impl>(graph, options, device, std::move(choices), passed));
 }
 
 Program compile(const Graph& graph, const CompileOptions& options) {

@@ -78,16 +78,24 @@ struct Instance {
   std::vector<Step> steps;
   std::vector<Shape> output_shapes;
   std::int64_t arena_bytes = 0;
+  std::int64_t live_bound = 0;  // no plan of the arena needs less
 };
 
 // Decisions that change times but not results, where they are not measured.
 struct Choices {
-  // Which of a kernel's launch shapes is taken, by position; empty: the fastest.
-  std::function<std::size_t(std::span<const LaunchShape>)> shape;
+  // Which of a kernel's launch shapes is taken, by position; empty: the fastest. The kernel is
+  // named as its Region is.
+  std::function<std::size_t(const std::string& kernel, std::span<const LaunchShape>)> shape;
+  // Told of every kernel of an Instance that is made: its sizes, and the shape that was taken.
+  std::function<void(const std::shared_ptr<const Kernel>&, const Region&, const DimBindings&,
+                     LaunchShape)>
+      on_kernel;
 };
 
 struct Program::Impl {
-  Impl(const Graph& graph, const CompileOptions& options, Device& device, Choices choices = {});
+  // `passed`: the passes have run on this graph.
+  Impl(const Graph& graph, const CompileOptions& options, Device& device, Choices choices = {},
+       bool passed = false);
 
   // outputs_aligned: every output starts at a multiple of 16 bytes on the device.
   std::shared_ptr<const Instance> instance(const TensorMap& inputs, bool outputs_aligned = true);
@@ -137,7 +145,7 @@ struct Program::Impl {
 
 // compile() for a device that is at hand.
 Program compile_on(Device& device, const Graph& graph, const CompileOptions& options,
-                   Choices choices = {});
+                   Choices choices = {}, bool passed = false);
 
 std::shared_ptr<const Instance> make_instance(Program::Impl& program, const TensorMap& inputs,
                                               bool outputs_aligned);
@@ -172,6 +180,24 @@ struct BoundRecording {
   std::unique_ptr<Recording> recording;
 };
 
+// What one step of a run took on the device.
+struct StepTime {
+  enum class Kind : std::uint8_t { upload, kernel, copy, download };
+  Kind kind = Kind::kernel;
+  std::string name;  // of the kernel, or of the tensor that is copied
+  double bytes = 0;  // of copies
+  double us = 0;     // once
+  int times = 1;     // how often it was done, one after the other, for one measurement
+};
+
+// A recording that notes points of time around every step.
+struct TimedRecording {
+  std::shared_ptr<const Instance> instance;
+  std::vector<BoundAddress> addresses;
+  std::vector<StepTime> steps;
+  std::unique_ptr<Recording> recording;
+};
+
 // How far a size has come on a Lane: cold, warm (has run), recorded, or disabled for a reason.
 struct RecordState {
   std::shared_ptr<const Instance> instance;
@@ -186,6 +212,13 @@ struct Lane::Impl {
   // Allocates the outputs; for Programs of several segments.
   std::vector<Tensor> run_segments(const TensorMap& inputs, const TensorMap& given);
   void enqueue(const TensorMap& inputs, const TensorMap& outputs, void* stream);
+  // A run from a second recording, with points of time around every step, that is kept for as long
+  // as sizes and addresses stay. Empty, and nothing was run, where the device has no such points.
+  std::vector<StepTime> run_timed(const TensorMap& inputs, const TensorMap& outputs);
+  // The same with every kernel repeated until it lasts `least_us`: a point of time costs more than
+  // a short kernel does. Kernels may be repeated: no kernel writes what it reads.
+  std::vector<StepTime> run_repeated(const TensorMap& inputs, const TensorMap& outputs,
+                                     double least_us);
 
   std::shared_ptr<Program::Impl> program;
   Observer* observer = nullptr;
@@ -203,6 +236,9 @@ struct Lane::Impl {
   void place(const Tensor& tensor, const std::string& name, External& external,
              std::int64_t& staged);
   void schedule(const Instance& instance);
+  void mark(StepTime::Kind kind, std::string_view name, double bytes, int times = 1);
+  std::vector<StepTime> timed(const TensorMap& inputs, const TensorMap& outputs);
+  void execute_timed(const std::shared_ptr<const Instance>& instance);
   void bind(const Step& step);
   void start(const Step& step);
   void launch(const Step& step);
@@ -234,7 +270,11 @@ struct Lane::Impl {
   bool captured_ = false;          // by the caller, during enqueue
   std::int64_t runs_ = 0;
   std::shared_ptr<const Instance> running_;
-  const Step* checked_ = nullptr;  // the step that is waited for
+  std::unique_ptr<TimedRecording> timed_;
+  std::vector<int> repeats_;           // of each kernel in timed_; empty: once each
+  bool timing_ = false;                // this run is one from timed_
+  TimedRecording* marking_ = nullptr;  // the recording that gets points of time
+  const Step* checked_ = nullptr;      // the step that is waited for
 };
 
 }  // namespace fuseline

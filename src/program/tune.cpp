@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t alignment = 256;
 // Sets of buffers that take turns, so that a large frame is not found in the second-level cache.
 constexpr std::size_t buffer_sets = 3;
-constexpr int rounds = 5;
+constexpr int usual_rounds = 5;
 constexpr double round_us = 400;  // of replays: far above the cost of a launch
 
 // Buffers for the trials: every buffer once a set, all zero.
@@ -55,12 +55,11 @@ class Scratch {
 
 class Race {
  public:
-  Race(Device& device, const CompiledKernel& kernel, const std::vector<TrialBuffer>& buffers)
-      : queue_(device.make_queue()), scratch_(device, *queue_, buffers), kernel_(kernel) {}
+  Race(Device& device, const std::vector<TrialBuffer>& buffers)
+      : queue_(device.make_queue()), scratch_(device, *queue_, buffers) {}
 
-  // Microseconds of one launch, the best of the rounds, by trial. Trials take turns, so that a
-  // change of the clock meets all of them.
-  std::vector<double> run(const std::vector<ShapeTrial>& trials) {
+  // Trials take turns, so that a change of the clock meets all of them.
+  std::vector<double> run(const std::vector<ShapeTrial>& trials, int rounds) {
     std::vector<std::unique_ptr<Recording>> recordings;
     for (const ShapeTrial& trial : trials) recordings.push_back(record(trial));
     double once = replay(*recordings[0], 1);
@@ -79,8 +78,8 @@ class Race {
     queue_->begin_record();
     for (std::size_t set = 0; set < buffer_sets; ++set) {
       std::vector<void*> pointers = scratch_.set(set);
-      queue_->launch(
-          {&kernel_, pointers, scratch_.bytes(), trial.params, trial.blocks, trial.shape.threads});
+      queue_->launch({trial.kernel, pointers, scratch_.bytes(), trial.params, trial.blocks,
+                      trial.shape.threads});
     }
     return queue_->end_record();
   }
@@ -96,17 +95,14 @@ class Race {
 
   std::unique_ptr<Queue> queue_;
   Scratch scratch_;
-  const CompiledKernel& kernel_;
 };
 
 // A shape must win by more than the noise of such a short race.
 constexpr double margin = 0.99;
 
-Json measure(Device& device, const CompiledKernel& kernel, const std::vector<TrialBuffer>& buffers,
-             const std::vector<ShapeTrial>& trials) {
-  static std::mutex one_race;  // two at once would slow each other
-  std::lock_guard lock(one_race);
-  std::vector<double> us = Race(device, kernel, buffers).run(trials);
+Json measure(Device& device, const Trials& all) {
+  const std::vector<ShapeTrial>& trials = all.trials;
+  std::vector<double> us = race(device, all, usual_rounds);
   auto best = static_cast<std::size_t>(std::min_element(us.begin(), us.end()) - us.begin());
   if (us[best] > margin * us[0]) best = 0;
   Json answer;
@@ -127,22 +123,34 @@ std::optional<std::size_t> winner_of(const std::vector<std::byte>& payload, std:
 
 }  // namespace
 
-std::size_t choose_shape(Device& device, const CompiledKernel& kernel, const std::string& question,
-                         const std::vector<TrialBuffer>& buffers,
-                         const std::vector<ShapeTrial>& trials) {
+std::int64_t Trials::bytes() const {
+  std::int64_t bytes = 0;
+  for (const TrialBuffer& buffer : buffers) bytes += buffer.bytes;
+  return bytes;
+}
+
+std::vector<double> race(Device& device, const Trials& trials, int rounds) {
+  static std::mutex one_race;  // two at once would slow each other
+  std::lock_guard lock(one_race);
+  return Race(device, trials.buffers).run(trials.trials, rounds);
+}
+
+std::size_t choose_shape(Device& device, const std::string& question, const Trials& all) {
+  const std::vector<ShapeTrial>& trials = all.trials;
   std::string key = fmt::format("launch shape 1\n{}\n", device.identity());
   for (const ShapeTrial& trial : trials)
     key += fmt::format("trial {} x {}\n", trial.shape.threads, trial.shape.groups);
   try {
     auto result = cache::Store::choices().get_or_make({key + question}, [&] {
-      std::string text = json_text(measure(device, kernel, buffers, trials));
-      log_debug("launch shapes of {}: {}", kernel.record.name, text);
+      std::string text = json_text(measure(device, all));
+      log_debug("launch shapes of {}: {}", trials[0].kernel->record.name, text);
       auto* bytes = reinterpret_cast<const std::byte*>(text.data());
       return std::vector<std::byte>(bytes, bytes + text.size());
     });
     return winner_of(result.payload, trials.size()).value_or(0);
   } catch (const Error& error) {  // of memory, as a rule; what is worse meets the run as well
-    log_info("launch shapes of {} are not measured: {}", kernel.record.name, error.what());
+    log_info("launch shapes of {} are not measured: {}", trials[0].kernel->record.name,
+             error.what());
     return 0;
   }
 }

@@ -60,7 +60,7 @@ const std::map<std::string, std::set<std::string>> arrows = {
     {"apps", {"base", "graph", "program", "frames"}},
     {"ledger", {"base"}},
     {"foreign", {"base", "graph", "emit", "device"}},
-    {"cli", {"base", "graph", "onnx", "cache", "program", "frames", "apps", "ledger",
+    {"cli", {"base", "graph", "onnx", "passes", "cache", "program", "frames", "apps", "ledger",
              "foreign", "nvtx"}},
 };
 

@@ -59,6 +59,8 @@ TEST(DiagnoseProgram, DISABLED_SlowKernels) {
   stage("kernels", much);
 }
 
+TEST(DiagnoseProgram, DISABLED_SlowKernelsNull) { stage("decode", little); }
+
 TEST(DiagnoseProgram, DISABLED_LongWait) {
   stage("kernels", little);
   WaitMark wait("device");
@@ -91,7 +93,11 @@ class DiagnoseCommand : public CliTest {
 };
 
 TEST_F(DiagnoseCommand, NamesTheBoundThatIsBuiltIn) {
-  EXPECT_EQ(of_program("SlowDecode")["bound"], "input-bound");
+  nlohmann::json decode = of_program("SlowDecode");
+  EXPECT_EQ(decode["bound"], "input-bound");
+  EXPECT_EQ(decode["findings"][0]["rows"], Words{"decode"});
+  for (std::size_t i = 1; i < decode["findings"].size(); ++i)
+    EXPECT_GE(decode["findings"][i - 1]["gain_ms"], decode["findings"][i]["gain_ms"]);
   EXPECT_EQ(of_program("SlowCopy")["bound"], "copy-bound");
   EXPECT_EQ(of_program("ManyLaunches")["bound"], "launch-bound");
   EXPECT_EQ(of_program("LongWait")["bound"], "sync-bound");
@@ -100,7 +106,9 @@ TEST_F(DiagnoseCommand, NamesTheBoundThatIsBuiltIn) {
   EXPECT_NEAR(kernels["findings"][0]["gain_ms"].get<double>(), much, 0.5 * much);
   EXPECT_GT(kernels["kernel_ceiling"]["value"].get<double>(), 1.2);
   EXPECT_THAT(kernels["null_kernels"]["not_measured"].get<std::string>(),
-              HasSubstr("only for `mask PICTURE`"));
+              HasSubstr("--null names a program of the same work"));
+  for (const char* experiment : {"timed_recording", "gain_of_fusion", "sweep"})
+    EXPECT_FALSE(kernels[experiment]["not_measured"].get<std::string>().empty()) << experiment;
   EXPECT_FALSE(kernels["copies"]["points"].empty());
 }
 
@@ -136,9 +144,13 @@ TEST_F(DiagnoseCommand, TriesTheMaskCommand) {
   const nlohmann::json& null = json["null_kernels"];
   EXPECT_GT(null["null_frame_ms"]["value"].get<double>(), 0);
   EXPECT_GE(null["arithmetic_ceiling"]["value"].get<double>(), 1);
+  // A CPU's kernels are timed with their launches.
+  EXPECT_EQ(null["arithmetic_against"], "no kernels");
   EXPECT_EQ(null["agree"].get<bool>(),
-            null["measured_ceiling"]["low"] <= null["arithmetic_ceiling"]["high"] &&
-                null["arithmetic_ceiling"]["low"] <= null["measured_ceiling"]["high"]);
+            null["no_kernels_ceiling"]["low"] <= null["arithmetic_ceiling"]["high"] &&
+                null["arithmetic_ceiling"]["low"] <= null["no_kernels_ceiling"]["high"]);
+  EXPECT_THAT(json["timed_recording"]["not_measured"].get<std::string>(), HasSubstr("cpu"));
+  EXPECT_EQ(json["shapes"]["not_measured"], "only with --sweep");
   const nlohmann::json& gain = json["gain_of_fusion"];
   EXPECT_GT(gain["launches_before"], gain["launches_after"]);
   // Read 3 bytes a pixel, write one, and a count.
@@ -149,9 +161,59 @@ TEST_F(DiagnoseCommand, TriesTheMaskCommand) {
               gain["saved_ms"]["value"].get<double>(), 1e-9);
   const nlohmann::json& sizes = json["sweep"]["sizes"];
   ASSERT_EQ(sizes.size(), 3u);
-  EXPECT_EQ(sizes[0]["width"], 200);
-  EXPECT_EQ(sizes[2]["height"], 600);
-  EXPECT_THAT(json["sweep"]["re_encoded_as"].get<std::string>(), HasSubstr("JPEG"));
+  EXPECT_EQ(sizes[0]["size"], "200 x 150");
+  EXPECT_EQ(sizes[2]["size"], "800 x 600");
+  EXPECT_THAT(json["sweep"]["how"].get<std::string>(), HasSubstr("JPEG"));
+}
+
+TEST_F(DiagnoseCommand, TakesSeveralPicturesApart) {
+  std::filesystem::create_directory(folder_ / "in");
+  jpeg("in/a.jpg", 80, 100);
+  png("in/b.png", 64, 70);
+  Outcome outcome = diagnose({"--runs", "3", "--json", "--", "mask", "in", "-o", "out"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  nlohmann::json json = outcome.json();
+  EXPECT_THAT(json["experiments_on"].get<std::string>(), HasSubstr("all 2 pictures"));
+  EXPECT_EQ(json["null_kernels"]["of"], "set of 2 pictures");
+  EXPECT_GT(json["null_kernels"]["frame_ms"]["value"].get<double>(), 0);
+  EXPECT_GT(json["gain_of_fusion"]["launches_before"], json["gain_of_fusion"]["launches_after"]);
+  // The mean of both.
+  EXPECT_NEAR(json["gain_of_fusion"]["bytes_after"].get<double>(), 2 * (80 * 100 + 64 * 70), 2048);
+  const nlohmann::json& sizes = json["sweep"]["sizes"];
+  ASSERT_EQ(sizes.size(), 3u);
+  EXPECT_EQ(sizes[2]["size"], "2 pictures");
+  EXPECT_NEAR(sizes[2]["amount"].get<double>(), (80 * 100 + 64 * 70) / 1e6, 1e-9);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(DiagnoseCommand, SweepsThreadsOnACpu) {
+  png("in.png", 100, 90);
+  nlohmann::json json =
+      diagnose({"--sweep", "--runs", "3", "--json", "--", "mask", "in.png", "--area-only"}).json();
+  EXPECT_THAT(json["shapes"]["not_measured"].get<std::string>(), HasSubstr("a CPU has no blocks"));
+  if (json["threads"].contains("not_measured")) {
+    EXPECT_THAT(json["threads"]["not_measured"].get<std::string>(), HasSubstr("one processor"));
+    return;
+  }
+  EXPECT_EQ(json["threads"]["rows"][0]["threads"], 1);
+  EXPECT_GT(json["threads"]["rows"][0]["wall_ms"]["value"].get<double>(), 0);
+}
+
+TEST_F(DiagnoseCommand, AnotherProgramBringsItsOwnNullRun) {
+  auto words = [](const char* name) {
+    return Words{self(), std::string("--gtest_filter=DiagnoseProgram.DISABLED_") + name,
+                 "--gtest_also_run_disabled_tests"};
+  };
+  std::string null;
+  for (const std::string& word : words("SlowKernelsNull")) null += "'" + word + "' ";
+  Words all = {"--runs", "6", "--json", "--null", null, "--no-kernels", null, "--"};
+  for (const std::string& word : words("SlowKernels")) all.push_back(word);
+  nlohmann::json json = diagnose(all).json();
+  const nlohmann::json& run = json["null_kernels"];
+  EXPECT_NEAR(run["kernels_ms"]["value"].get<double>(), much, 0.5 * much);
+  EXPECT_GT(run["measured_ceiling"]["value"].get<double>(), 1.2);
+  EXPECT_EQ(json["findings"][0]["basis"], "measured");
+  EXPECT_EQ(json["bound"], "kernel-bound");
 }
 
 TEST_F(DiagnoseCommand, ReportsIn80Columns) {
@@ -169,11 +231,14 @@ TEST_F(DiagnoseCommand, SaysWhatItCannotMeasure) {
   nlohmann::json json = diagnose({"--runs", "2", "--json", "--", "mask", "tiny.png"}).json();
   EXPECT_THAT(json["sweep"]["not_measured"].get<std::string>(), HasSubstr("20 x 12 pixels"));
   EXPECT_TRUE(json["null_kernels"].contains("agree"));
+  json = diagnose({"--runs", "2", "--json", "--", "mask", "tiny.png", "--account"}).json();
+  EXPECT_THAT(json["null_kernels"]["not_measured"].get<std::string>(), HasSubstr("--account"));
 }
 
 TEST_F(DiagnoseCommand, BadInput) {
   expect_one_line(diagnose({}).err, "name a command behind --");
   expect_one_line(diagnose({"--what-if", "kernels", "--", "true"}).err, "is not STAGE=Nx");
+  expect_one_line(diagnose({"--no-kernels", "true", "--", "true"}).err, "needs --null");
   expect_one_line(diagnose({"--what-if", "kernels=fast", "--", "true"}).err, "not a number");
   expect_one_line(diagnose({"--what-if", "kernels=2x", "--", "true"}).err,
                   "no stage \"kernels\" was marked; there are: unexplained");

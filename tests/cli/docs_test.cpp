@@ -36,6 +36,7 @@ TEST_F(Docs, CommandLine) {
       {"run"},
       {"inspect"},
       {"verify"},
+      {"compile"},
       {"explain"},
       {"explain", "mask"},
       {"kernel"},

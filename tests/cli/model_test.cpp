@@ -1,9 +1,5 @@
 // run, inspect and verify on small models.
-#include <cstring>
-
-#include "cli/support.hpp"
-#include "fuseline/tensor.hpp"
-#include "onnx/model_bytes.hpp"
+#include "cli/model_support.hpp"
 
 namespace fuseline::test {
 namespace {
@@ -11,41 +7,9 @@ namespace {
 using namespace fuseline::testing;
 using ::testing::HasSubstr;
 
-class Models : public CliTest {
- protected:
-  void write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
-  }
-  std::string text(const std::string& name) const {
-    std::ifstream in(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+using Words = std::vector<std::string>;
 
-  // y = x * [1, 2, 3] + bias, over n rows.
-  static Parts model() {
-    Parts p;
-    p.inputs = {value_info("x", float_type, {-1, 3})};
-    p.outputs = {value_info("y", float_type, {-1, 3})};
-    p.initializers = {floats("w", {1, 2, 3}), floats("bias", {0.5f, 0, 0})};
-    p.nodes = {node("Mul", {"x", "w"}, {"scaled"}), node("Add", {"scaled", "bias"}, {"y"})};
-    return p;
-  }
-
-  // An array as NumPy 1.0 writes it.
-  static std::string npy(const std::vector<float>& values, const std::string& shape) {
-    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
-    header.append(117 - header.size(), ' ');
-    header += '\n';
-    std::string bytes("\x93NUMPY\x01\x00\x76\x00", 10);
-    bytes += header;
-    return bytes.append(reinterpret_cast<const char*>(values.data()), 4 * values.size());
-  }
-
-  static std::string tensor_pb(const std::vector<float>& values) {
-    std::string raw(reinterpret_cast<const char*>(values.data()), 4 * values.size());
-    return Message().integer(1, 1).integer(1, 3).integer(2, float_type).bytes(9, raw).str();
-  }
-};
+class Models : public ModelTest {};
 
 TEST_F(Models, run_writes_what_numpy_reads) {
   write("m.onnx", model().model());
@@ -120,6 +84,32 @@ TEST_F(Models, verify_compares_with_the_unfused_program_and_with_expected_output
   Outcome wrong = run({"verify", "case"});
   EXPECT_EQ(wrong.code, 1);
   EXPECT_THAT(wrong.out, HasSubstr("1 outside, the first at 2: 3 instead of 4"));
+}
+
+TEST_F(Models, diagnose_takes_runs_apart) {
+  write("m.onnx", model().model());
+  write("x.npy", npy(std::vector<float>(32 * 3, 1.5f), "32, 3"));
+  Words words = {"diagnose", "--seconds", "0.3",     "--runs",  "3",  "--json", "--",
+                 "run",      "m.onnx",    "--input", "x=x.npy", "-o", "out.npz"};
+  Outcome outcome = run(words);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  nlohmann::json json = outcome.json();
+  EXPECT_EQ(json["null_kernels"]["of"], "run");
+  EXPECT_GT(json["null_kernels"]["no_kernels_frame_ms"]["value"].get<double>(), 0);
+  EXPECT_EQ(json["gain_of_fusion"]["launches_after"], 1);
+  ASSERT_EQ(json["sweep"]["sizes"].size(), 3u) << json["sweep"];
+  EXPECT_EQ(json["sweep"]["sizes"][0]["size"], "[8, 3]");
+  EXPECT_EQ(json["sweep"]["sizes"][2]["size"], "[32, 3]");
+  std::string stages;
+  for (const auto& row : json["account"]) stages += row["name"].get<std::string>() + ";";
+  for (const char* stage : {"read model", "load kernels", "kernels", "write outputs"})
+    EXPECT_THAT(stages, HasSubstr(stage));
+  // One size only.
+  Parts fixed = model();
+  fixed.inputs = {value_info("x", float_type, {32, 3})};
+  write("m.onnx", fixed.model());
+  json = run(words).json();
+  EXPECT_THAT(json["sweep"]["not_measured"].get<std::string>(), HasSubstr("one size only"));
 }
 
 }  // namespace

@@ -25,7 +25,9 @@ std::optional<std::string> check(const Case& c, std::uint64_t seed, const MakePr
 
 // Launch shapes by the seed, so that all of them are met.
 inline Choices shapes_by(std::uint64_t seed) {
-  return {.shape = [seed](std::span<const LaunchShape> shapes) { return seed % shapes.size(); }};
+  return {.shape = [seed](const std::string&, std::span<const LaunchShape> shapes) {
+    return seed % shapes.size();
+  }};
 }
 
 }  // namespace fuseline::fuzz

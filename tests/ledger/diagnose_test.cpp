@@ -139,8 +139,8 @@ std::vector<SizePoint> points_of(double fixed, double slope, double sigma) {
   std::mt19937_64 engine(7);
   std::vector<SizePoint> points;
   for (std::int64_t side : {1000, 2000, 4000}) {
-    SizePoint point{side, side, {}};
-    point.series = series_of(fixed + slope * point.megapixels(), engine, sigma);
+    SizePoint point{std::to_string(side), static_cast<double>(side * side) / 1e6, {}};
+    point.series = series_of(fixed + slope * point.amount, engine, sigma);
     points.push_back(std::move(point));
   }
   return points;
@@ -151,13 +151,13 @@ TEST(SizeFit, FindsTheLine) {
   ASSERT_EQ(exact.size(), 2u);
   EXPECT_EQ(exact[1].row, "decode");
   EXPECT_NEAR(exact[0].fixed_ms.value, 5, 1e-6);
-  EXPECT_NEAR(exact[0].per_megapixel_ms.value, 2, 1e-6);
+  EXPECT_NEAR(exact[0].per_unit_ms.value, 2, 1e-6);
   EXPECT_NEAR(exact[0].off_line, 0, 1e-6);
   SizeFit noisy = fit_sizes(points_of(5, 2, 0.5)).front();
   EXPECT_LT(noisy.fixed_ms.low, 5);
   EXPECT_GT(noisy.fixed_ms.high, 5);
-  EXPECT_LT(noisy.per_megapixel_ms.low, 2);
-  EXPECT_GT(noisy.per_megapixel_ms.high, 2);
+  EXPECT_LT(noisy.per_unit_ms.low, 2);
+  EXPECT_GT(noisy.per_unit_ms.high, 2);
   EXPECT_LT(noisy.fixed_ms.high - noisy.fixed_ms.low, 1);
 }
 
@@ -194,6 +194,136 @@ TEST(NullRun, TheCeilingsAgreeOrNot) {
   // Kernels that hide other work: without them the frame is hardly faster.
   for (double& ms : run.null) ms += 6;
   EXPECT_FALSE(ceiling_of(run).agree);
+}
+
+TEST(NullRun, LaunchesAreWhatIsLeftOfKernelsThatDoNothing) {
+  NullRun run;
+  for (int i = 0; i < 20; ++i) {
+    double wave = 0.1 * (i % 5);
+    run.real.push_back(50 + wave);
+    run.null.push_back(40 + wave);
+    run.no_kernels.push_back(34 + wave);
+    run.kernels.push_back(16);
+  }
+  NullCeiling ceiling = ceiling_of(run);
+  EXPECT_NEAR(ceiling.kernels_ms.value, 10, 1e-9);
+  EXPECT_NEAR(ceiling.launches_ms.value, 6, 1e-9);
+  EXPECT_NEAR(ceiling.without_launches.value, 50.0 / 34, 0.005);
+  // The kernels were timed with their launches, so they vanish together.
+  EXPECT_FALSE(ceiling.against_null);
+  EXPECT_TRUE(ceiling.agree);
+  run.with_launches = false;
+  EXPECT_TRUE(ceiling_of(run).against_null);
+  EXPECT_FALSE(ceiling_of(run).agree);
+}
+
+TimedRun timed_run() {
+  using Kind = DeviceStep::Kind;
+  TimedRun run;
+  run.plain = std::vector<double>(9, 4.0);
+  run.timed = std::vector<double>(9, 4.4);
+  run.steps = {
+      {Kind::upload, "frame", 24e6, std::vector<double>(9, 3000.0), {}},
+      {Kind::kernel, "fl_mask", 0, std::vector<double>(9, 13.0), std::vector<double>(9, 10.0)},
+      {Kind::download, "mask", 8e6, std::vector<double>(9, 500.0), {}}};
+  return run;
+}
+
+TEST(TimedRun, SharesOfThePlainRun) {
+  TimedShares shares = shares_of(timed_run());
+  EXPECT_NEAR(shares.ratio.value, 1.1, 1e-9);
+  EXPECT_NEAR(shares.kernels_ms, 0.010, 1e-9);
+  EXPECT_NEAR(shares.copies_ms, 3.5, 1e-9);
+  EXPECT_NEAR(shares.rest_ms, 0.49, 1e-9);
+}
+
+Diagnosis with_null_run(double null, double no_kernels) {
+  Diagnosis diagnosis;
+  diagnosis.observed = observed({{"decode", 5}, {"kernels", 14}, {unexplained_row, 1}});
+  NullRun run;
+  run.real = std::vector<double>(12, 20.0);
+  run.null = std::vector<double>(12, null);
+  run.no_kernels = std::vector<double>(12, no_kernels);
+  run.kernels = std::vector<double>(12, 20 - no_kernels);
+  diagnosis.null_run.value = run;
+  return diagnosis;
+}
+
+TEST(Findings, WhatKernelsCouldGainIsMeasured) {
+  Diagnosis diagnosis = with_null_run(8, 7);
+  conclude(diagnosis);
+  const Finding& first = diagnosis.findings.front();
+  EXPECT_EQ(first.bound, Bound::kernel);
+  EXPECT_TRUE(first.measured);
+  EXPECT_NEAR(first.gain_ms, 12, 1e-9);
+  EXPECT_NEAR(first.speedup.value, 20.0 / 8, 1e-9);
+  EXPECT_THAT(first.evidence, HasSubstr("with kernels that do nothing a frame is 2.50x"));
+}
+
+TEST(Findings, LaunchesInsideOfTheStageOfTheKernels) {
+  Diagnosis diagnosis = with_null_run(19, 7);
+  conclude(diagnosis);
+  const Finding& first = diagnosis.findings.front();
+  EXPECT_EQ(first.bound, Bound::launch);
+  EXPECT_TRUE(first.measured);
+  EXPECT_NEAR(first.gain_ms, 12, 1e-9);
+  EXPECT_THAT(first.evidence, HasSubstr("19.0 ms with kernels that do nothing and 7.00 ms"));
+}
+
+TEST(Findings, CopiesInsideOfTheStageOfTheKernels) {
+  Diagnosis diagnosis = with_null_run(19.9, 19.8);
+  diagnosis.observed = observed({{"decode", 2}, {"kernels", 4}, {unexplained_row, 1}});
+  diagnosis.timed.value = timed_run();
+  diagnosis.roofline.points = {{"to the GPU, pinned", 16 << 20, {50, 49, 51, 9}}};
+  conclude(diagnosis);
+  const Finding& first = diagnosis.findings.front();
+  EXPECT_EQ(first.bound, Bound::copy);
+  EXPECT_NEAR(first.gain_ms, 3.5, 1e-9);
+  EXPECT_THAT(first.evidence, HasSubstr("upload of frame: 22.9 MiB in 3.00 ms, 8.0 GB/s (50.0"));
+}
+
+TEST(ShapeSweep, SaysWhetherTheTakenShapeIsTheBest) {
+  ShapeSweep sweep{"fl_mask", {{256, 1, 0, 10.0, 32, 0, 1.0}, {128, 2, 0, 9.95, 32, 0, 1.0}}, 0};
+  EXPECT_EQ(sweep.best(), 1u);
+  EXPECT_TRUE(sweep.taken_is_best());
+  EXPECT_THAT(shapes_text({sweep}), HasSubstr("nothing tried is faster by more than 2"));
+  sweep.rows.push_back({256, 1, 3, 8.0, 24, 16, 0.75});
+  EXPECT_FALSE(sweep.taken_is_best());
+  std::string text = shapes_text({sweep});
+  EXPECT_THAT(text, HasSubstr("256 threads x 1 with 3 blocks resident is 20.0 % faster"));
+  EXPECT_EQ(shapes_json({sweep})[0]["best"], 2);
+  EXPECT_TRUE(shapes_json({sweep})[0]["rows"][0]["resident_blocks"].is_null());
+}
+
+TEST(ThreadSweep, ComparesWithTheUsualNumber) {
+  std::mt19937_64 engine(3);
+  ThreadSweep sweep;
+  sweep.usual = 4;
+  sweep.rows = {{1, series_of(40, engine, 0.1)},
+                {2, series_of(20, engine, 0.1)},
+                {4, series_of(30, engine, 0.1)}};
+  EXPECT_THAT(threads_text(sweep), HasSubstr("--threads 2 is faster: 1.50x"));
+  EXPECT_EQ(threads_json(sweep)["fastest"], 2);
+  sweep.rows.erase(sweep.rows.begin() + 1);
+  EXPECT_THAT(threads_text(sweep), HasSubstr("no other number of threads is faster"));
+}
+
+TEST(GainSplit, AFasterClockIsAPartOfTheGain) {
+  GainRun run;
+  run.before = {5, 200e6};
+  run.after = {1, 40e6};
+  run.before_ms = std::vector<double>(12, 30.0);
+  run.after_ms = std::vector<double>(12, 6.0);
+  run.null_before_ms = std::vector<double>(12, 0.5);
+  run.null_after_ms = std::vector<double>(12, 0.1);
+  run.bytes_per_ms = 10e6;
+  EXPECT_FALSE(split_gain(run)->clocks_ms);
+  run.before_mhz = std::vector<double>(12, 1500.0);
+  run.after_mhz = std::vector<double>(12, 2000.0);
+  auto split = split_gain(run);
+  EXPECT_NEAR(split->clocks_ms.value(), 7.5, 1e-12);
+  EXPECT_NEAR(split->launches_ms + split->bytes_ms + *split->clocks_ms + split->unexplained_ms, 24,
+              1e-12);
 }
 
 TEST(GainSplit, PartsSumToWhatWasSaved) {
@@ -244,8 +374,11 @@ Diagnosis full_diagnosis() {
                                  {unexplained_row, 1}});
   diagnosis.null_run.why_not = "only for `mask PICTURE`, not for other programs";
   diagnosis.gain.why_not = diagnosis.null_run.why_not;
-  diagnosis.sweep.value = Sweep{points_of(5, 2, 0.1), "PNG"};
+  diagnosis.sweep.value = Sweep{points_of(5, 2, 0.1), "the picture re-encoded as PNG", "megapixel"};
   diagnosis.roofline.points = {{"host, 1 thread", 256e6, {10, 9, 11, 9}}};
+  diagnosis.roofline.peaks = {{"host memory", std::nullopt, "nobody tells"},
+                              {"to and from the GPU, each way", 63.0, "PCIe 5.0 x16"}};
+  diagnosis.roofline.launches = {{"A device", "one, until it is done", {5, 5, 5, 9}}};
   diagnosis.environment = {{"hardware", {{"cpu", "A"}, {"processors", 4}, {"gpus", Json::array()}}},
                            {"software", {{"driver", nullptr}}},
                            {"source", {{"commit", nullptr}, {"dirty", nullptr}}},
@@ -266,13 +399,19 @@ TEST(DiagnosisReport, FitsAndSaysWhatIsMissing) {
   EXPECT_EQ(json["bound"], "copy-bound");
   EXPECT_THAT(json["null_kernels"]["not_measured"], HasSubstr("only for"));
   EXPECT_NEAR(json["sweep"]["fit"][0]["fixed_ms"]["value"].get<double>(), 5, 0.5);
-  EXPECT_TRUE(json["copies"]["theoretical_peak_gb_per_s"].is_null());
+  const Json& peaks = json["copies"]["theoretical_peaks"];
+  EXPECT_TRUE(peaks[0]["gb_per_s"].is_null());
+  EXPECT_EQ(peaks[1]["gb_per_s"], 63.0);
+  for (const char* part : {"host memory: unknown", "63.0 GB/s (PCIe 5.0 x16)",
+                           "launch      A device, one, until it is done: 5.00 us"})
+    EXPECT_THAT(text, HasSubstr(part));
 }
 
 TEST(DiagnosisReport, TheFixedCostIsAFinding) {
   Diagnosis diagnosis;
   diagnosis.observed = observed({{"decode", 8}, {unexplained_row, 2}});
-  diagnosis.sweep.value = Sweep{points_of(6, 0.25, 0.01), "PNG"};
+  diagnosis.sweep.value =
+      Sweep{points_of(6, 0.25, 0.01), "the picture re-encoded as PNG", "megapixel"};
   conclude(diagnosis);
   auto found = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
                             [](const Finding& finding) { return finding.measured; });

@@ -22,6 +22,12 @@ int nvmlSystemGetDriverVersion(char* text, unsigned size) { strncpy(text, "580.1
 int nvmlSystemGetCudaDriverVersion_v2(int* version) { *version = 13010; return 0; }
 int nvmlDeviceGetCount_v2(unsigned* count) { *count = 1; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, Device* device) { *device = (Device)1; return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, Device* device) {
+  *device = (Device)1;
+  return strcmp(bus, "0000:01:00.0") ? 6 : 0;
+}
+int nvmlDeviceGetMaxPcieLinkGeneration(Device d, unsigned* value) { *value = 5; return 0; }
+int nvmlDeviceGetMaxPcieLinkWidth(Device d, unsigned* value) { *value = 16; return 0; }
 int nvmlDeviceGetName(Device d, char* text, unsigned size) { strncpy(text, "G100", size); return 0; }
 int nvmlDeviceGetClockInfo(Device d, int type, unsigned* mhz) { *mhz = 1000 + type; return 0; }
 int nvmlDeviceGetTemperature(Device d, int sensor, unsigned* c) { *c = 61; return 0; }
@@ -88,6 +94,17 @@ TEST_F(NvmlTest, TheTrustBoxShowsIt) {
        {"G100, SM 1001 MHz, 61 C, 25", "throttling: power cap, thermal slowdown",
         "other processes: 2; MIG:", "energy      not measured", "driver      580.1, CUDA 13.1"})
     EXPECT_THAT(all, testing::HasSubstr(part));
+}
+
+TEST_F(NvmlTest, LinkAndClockOfAGpuByItsBus) {
+  GpuProbe probe("0000:01:00.0");
+  EXPECT_EQ(probe.sm_clock_mhz(), 1001u);
+  ASSERT_TRUE(probe.link());
+  EXPECT_EQ(probe.link()->generation, 5u);
+  EXPECT_NEAR(probe.link()->gb_per_s(), 63.0, 0.1);
+  GpuProbe nobody("0000:02:00.0");
+  EXPECT_FALSE(nobody.sm_clock_mhz());
+  EXPECT_FALSE(nobody.link());
 }
 
 TEST(Nvml, WithoutALibraryItSaysWhy) {

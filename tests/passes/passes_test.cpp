@@ -133,10 +133,10 @@ TEST(Passes, names_and_order_of_inputs_and_outputs_are_kept) {
 TEST(Passes, one_can_be_disabled) {
   Graph g;
   g.output("y", g.input("x", DType::f32, {}) + exp(g.constant(DType::f32, 1.0)));
-  EXPECT_EQ(count_of(run_passes(g, {"fold_constants"}), OpCode::exp), 1u);
+  EXPECT_EQ(count_of(run_passes(g, {.disabled_passes = {"fold_constants"}}), OpCode::exp), 1u);
   EXPECT_EQ(count_of(run_passes(g, {}), OpCode::exp), 0u);
-  EXPECT_EQ(error_of([&] { run_passes(g, {"fuse_all"}); }),
-            "no pass is named \"fuse_all\"; the passes are: block_channels, "
+  EXPECT_EQ(error_of([&] { run_passes(g, {.disabled_passes = {"fuse_all"}}); }),
+            "no pass is named \"fuse_all\"; the passes are: lower_precision, block_channels, "
             "fold_constants, merge_common_subexpressions, eliminate_dead_code");
 }
 
@@ -165,14 +165,15 @@ TEST(Passes, dumps_show_the_graph_after_each) {
     files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
   ::unsetenv("FUSELINE_DUMP");
-  ASSERT_THAT(files, ElementsAre(HasSubstr("_00_input.txt"), HasSubstr("_01_block_channels.txt"),
-                                 HasSubstr("_02_fold_constants.txt"),
-                                 HasSubstr("_03_merge_common_subexpressions.txt"),
-                                 HasSubstr("_04_eliminate_dead_code.txt")));
+  ASSERT_THAT(files, ElementsAre(HasSubstr("_00_input.txt"), HasSubstr("_01_lower_precision.txt"),
+                                 HasSubstr("_02_block_channels.txt"),
+                                 HasSubstr("_03_fold_constants.txt"),
+                                 HasSubstr("_04_merge_common_subexpressions.txt"),
+                                 HasSubstr("_05_eliminate_dead_code.txt")));
   EXPECT_EQ(read(folder / files[0]), g.to_text());
-  EXPECT_EQ(read(folder / files[1]), "unchanged\n");
-  EXPECT_EQ(read(folder / files[3]), "unchanged\n");
-  EXPECT_EQ(read(folder / files[4]), out.to_text());
+  EXPECT_EQ(read(folder / files[2]), "unchanged\n");
+  EXPECT_EQ(read(folder / files[4]), "unchanged\n");
+  EXPECT_EQ(read(folder / files[5]), out.to_text());
 }
 
 TEST(Passes, a_dump_folder_that_cannot_be_made_is_an_error) {

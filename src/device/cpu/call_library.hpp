@@ -16,6 +16,7 @@ class CallLibrary {
  public:
   virtual ~CallLibrary() = default;
   virtual std::vector<DType> types() const = 0;
+  virtual std::string describe() const = 0;  // name, version, instructions
   // Thread-safe. `threads` is what run() will be given.
   virtual std::shared_ptr<const CpuCall> prepare(const CallRequest& request, int threads) = 0;
 };

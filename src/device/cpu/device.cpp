@@ -35,6 +35,11 @@ class CpuDevice final : public Device {
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     return kernels_.get(kernel);
   }
+  std::vector<std::string> remarks() const override {
+    CallLibrary* library = call_library();
+    return {fmt::format("convolutions and matrix products: {}",
+                        library ? library->describe() : "generated, which is slow")};
+  }
   std::vector<DType> call_types() override {
     CallLibrary* library = call_library();
     return library ? library->types() : std::vector<DType>();

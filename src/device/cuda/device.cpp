@@ -71,6 +71,7 @@ class CudaDevice final : public Device {
                        nvrtc_version());
   }
   std::vector<std::string> remarks() const override;
+  DeviceFacts facts() const override;
   std::shared_ptr<const CompiledKernel> compile(const loop::Kernel& kernel) override {
     return loader_->get(kernel);
   }
@@ -141,6 +142,21 @@ std::vector<std::string> CudaDevice::remarks() const {
   if (attribute(device_, driver_api::attribute_compute_mode) != 0)
     lines.push_back("the compute mode is not the default one: one process at a time, or none");
   return lines;
+}
+
+DeviceFacts CudaDevice::facts() const {
+  // Data move at both edges of the clock.
+  constexpr double transfers = 2, bits_per_byte = 8, khz_bytes_to_gb = 1e3 / 1e9;
+  DeviceFacts facts;
+  double khz = attribute(device_, driver_api::attribute_memory_clock);
+  double bits = attribute(device_, driver_api::attribute_memory_width);
+  if (khz > 0 && bits > 0)
+    facts.memory_gb_per_s = transfers * khz * bits / bits_per_byte * khz_bytes_to_gb;
+  if (int bytes = attribute(device_, driver_api::attribute_cache_bytes)) facts.cache_bytes = bytes;
+  char bus[32] = {};
+  FUSELINE_CUDA(device_bus_id(bus, sizeof bus, device_));
+  facts.bus_id = bus;
+  return facts;
 }
 
 Device& opened(int index) {

@@ -14,6 +14,7 @@ struct CUgraph_st;
 struct CUgraphNode_st;
 struct CUgraphExec_st;
 struct CUarray_st;
+struct CUevent_st;
 
 namespace fuseline::cuda::driver_api {
 
@@ -30,6 +31,7 @@ using Node = CUgraphNode_st*;
 using Exec = CUgraphExec_st*;
 using CaptureStatus = int;
 using PointerAttribute = int;
+using Event = CUevent_st*;
 using MemoryHandle = unsigned long long;
 
 inline constexpr Result success = 0;
@@ -41,6 +43,9 @@ inline constexpr Attribute attribute_major = 75;
 inline constexpr Attribute attribute_minor = 76;
 inline constexpr Attribute function_local_bytes = 3;
 inline constexpr Attribute function_registers = 4;
+inline constexpr Attribute attribute_memory_clock = 36;  // kHz
+inline constexpr Attribute attribute_memory_width = 37;  // bits
+inline constexpr Attribute attribute_cache_bytes = 38;   // of the second level
 inline constexpr Attribute attribute_compute_mode = 20;
 inline constexpr Attribute attribute_virtual_memory = 102;
 inline constexpr unsigned stream_non_blocking = 1;
@@ -156,6 +161,12 @@ struct MemoryAccess {
                   (Exec, Node, const CopyNode*, Context))                                          \
   FUSELINE_DRIVER(exec_launch, cuGraphLaunch, cuGraphLaunch, (Exec, Stream))                       \
   FUSELINE_DRIVER(exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, (Exec))                    \
+  FUSELINE_DRIVER(event_create, cuEventCreate, cuEventCreate, (Event*, unsigned))                  \
+  FUSELINE_DRIVER(event_destroy, cuEventDestroy_v2, cuEventDestroy, (Event))                       \
+  FUSELINE_DRIVER(event_elapsed, cuEventElapsedTime, cuEventElapsedTime, (float*, Event, Event))   \
+  FUSELINE_DRIVER(graph_add_event, cuGraphAddEventRecordNode, cuGraphAddEventRecordNode,           \
+                  (Node*, Graph, const Node*, std::size_t, Event))                                 \
+  FUSELINE_DRIVER(device_bus_id, cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, (char*, int, Device))   \
   FUSELINE_DRIVER(pointer_attribute, cuPointerGetAttribute, cuPointerGetAttribute,                 \
                   (void*, PointerAttribute, Pointer))                                              \
   FUSELINE_DRIVER(stream_query, cuStreamQuery, cuStreamQuery, (Stream))                            \

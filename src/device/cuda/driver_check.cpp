@@ -58,6 +58,9 @@ static_assert(CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_ALLOCATION_TYPE_PINNED 
               CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
 static_assert(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED == attribute_virtual_memory);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE == attribute_compute_mode);
+static_assert(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE == attribute_memory_clock &&
+              CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH == attribute_memory_width &&
+              CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE == attribute_cache_bytes);
 static_assert(CUDA_ERROR_NOT_READY == error_not_ready);
 static_assert(CU_POINTER_ATTRIBUTE_BUFFER_ID == pointer_buffer_id);
 static_assert(CU_MEMHOSTALLOC_PORTABLE == host_portable);

@@ -33,6 +33,7 @@ CudaRecording::~CudaRecording() {
   in_context_if_alive(context_, [&] {
     if (exec) driver().exec_destroy(exec);
     if (graph) driver().graph_destroy(graph);
+    for (driver_api::Event point : points) driver().event_destroy(point);
   });
 }
 
@@ -207,19 +208,21 @@ void CudaQueue::add_kernel(const Launch& launch) {
   step.kernel.block_x = static_cast<unsigned>(launch.threads);
   step.kernel.grid_y = step.kernel.grid_z = step.kernel.block_y = step.kernel.block_z = 1;
   step.kernel.params = arguments_.data();
-  bool overlap = overlaps_ && !recording_->steps.empty() && !recording_->steps.back().is_copy;
+  bool overlap = overlaps_ && recording_->last_is_kernel;
   const driver_api::Node* before = overlap ? nullptr : last_node();
   FUSELINE_CUDA(
       graph_add_kernel(&step.node, recording_->graph, before, before ? 1 : 0, &step.kernel));
   if (overlap)
     FUSELINE_CUDA(graph_add_edges(recording_->graph, last_node(), &step.node,
                                   &driver_api::programmatic_edge, 1));
+  recording_->last = step.node;
+  recording_->last_is_kernel = true;
   recording_->steps.push_back(std::move(step));
 }
 
 // Each step waits for the one before: a Program's steps are in order.
 const driver_api::Node* CudaQueue::last_node() const {
-  return recording_->steps.empty() ? nullptr : &recording_->steps.back().node;
+  return recording_->last ? &recording_->last : nullptr;
 }
 
 void CudaQueue::add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target,
@@ -243,7 +246,36 @@ void CudaQueue::add_copy(driver_api::CopyEnd source, driver_api::CopyEnd target,
   const driver_api::Node* before = last_node();
   FUSELINE_CUDA(
       graph_add_copy(&step.node, recording_->graph, before, before ? 1 : 0, &step.copy, context_));
+  recording_->last = step.node;
+  recording_->last_is_kernel = false;
   recording_->steps.push_back(std::move(step));
+}
+
+bool CudaQueue::note_time() {
+  require(mode_ == Mode::record, "points of time are noted in recordings");
+  ContextScope scope(context_);
+  driver_api::Event point = nullptr;
+  FUSELINE_CUDA(event_create(&point, 0));
+  recording_->points.push_back(point);
+  driver_api::Node node = nullptr;
+  const driver_api::Node* before = last_node();
+  FUSELINE_CUDA(graph_add_event(&node, recording_->graph, before, before ? 1 : 0, point));
+  recording_->last = node;
+  recording_->last_is_kernel = false;
+  return true;
+}
+
+std::vector<double> CudaQueue::times_between(Recording& recording) {
+  constexpr double us_per_ms = 1000;
+  const auto& points = static_cast<CudaRecording&>(recording).points;
+  ContextScope scope(context_);
+  std::vector<double> times;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    float ms = 0;
+    FUSELINE_CUDA(event_elapsed(&ms, points[i - 1], points[i]));
+    times.push_back(us_per_ms * static_cast<double>(ms));
+  }
+  return times;
 }
 
 }  // namespace fuseline::cuda

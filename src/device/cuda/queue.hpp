@@ -25,6 +25,9 @@ class CudaRecording final : public Recording {
   driver_api::Graph graph = nullptr;
   driver_api::Exec exec = nullptr;
   std::vector<Step> steps;
+  std::vector<driver_api::Event> points;  // of time
+  driver_api::Node last = nullptr;        // each node waits for the one before
+  bool last_is_kernel = false;
 
  private:
   driver_api::Context context_;
@@ -54,6 +57,8 @@ class CudaQueue final : public Queue {
   void begin_patch(Recording& recording) override;
   void end_patch() override;
   void replay(Recording& recording) override;
+  bool note_time() override;
+  std::vector<double> times_between(Recording& recording) override;
 
  private:
   enum class Mode : std::uint8_t { run, record, patch };

@@ -35,6 +35,9 @@ typedef double f64;
 
 // A snippet stands behind those that it uses.
 constexpr Snippet snippets[] = {
+    {"KERNEL_LIMITED", R"(#define KERNEL_LIMITED(threads, blocks) \
+  extern "C" __global__ void __launch_bounds__(threads, blocks)
+)"},
     {"SHARED", R"(#define SHARED(T, name, n) __shared__ __align__(16) T name[n]
 )"},
     {"block_id", "FN i64 block_id() { return blockIdx.x; }\n"},

@@ -1,6 +1,7 @@
 // What the text of a kernel uses besides CUDA C itself, and its version for the device.
 //
 //   KERNEL(threads)            before the kernel's name
+//   KERNEL_LIMITED(threads, blocks)   the same, with blocks that must fit a multiprocessor
 //   IN(T) p, OUT(T) p          pointer arguments; element types u8 ... f64, f16 and bf16 as bits
 //   SHARED(T, name, n)         an array that the threads of a block share
 //   await_inputs()             before the first access to memory: in a recording the kernel may

@@ -61,7 +61,11 @@ void Printer::signature() {
   require(bytes <= max_shared_bytes, "a kernel needs more shared memory than a block can have");
   for (std::size_t i = 0; i < kernel_.params.size(); ++i)
     add(fmt::format("{} {}", register_name(kernel_.params[i].dtype), param_name(i)));
-  out_ += fmt::format("KERNEL({}) {}({}) {{\n{}", kernel_.threads, kernel_.name, args, arrays);
+  std::string head =
+      kernel_.resident_blocks > 0
+          ? fmt::format("KERNEL_LIMITED({}, {})", kernel_.threads, kernel_.resident_blocks)
+          : fmt::format("KERNEL({})", kernel_.threads);
+  out_ += fmt::format("{} {}({}) {{\n{}", head, kernel_.name, args, arrays);
 }
 
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/fail.hpp"
-#include "frames/path_text.hpp"
+#include "base/path_text.hpp"
 
 namespace fuseline {
 namespace {

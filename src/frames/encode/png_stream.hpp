@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "frames/encode/deflate.hpp"
-#include "frames/encode/output_file.hpp"
+#include "base/output_file.hpp"
 
 namespace fuseline {
 

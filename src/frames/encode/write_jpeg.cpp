@@ -12,8 +12,8 @@
 #include <jpeglib.h>
 
 #include "base/fail.hpp"
-#include "frames/encode/output_file.hpp"
-#include "frames/path_text.hpp"
+#include "base/output_file.hpp"
+#include "base/path_text.hpp"
 
 namespace fuseline {
 namespace {

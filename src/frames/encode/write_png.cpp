@@ -7,7 +7,7 @@
 #include "frames/encode/png_stream.hpp"
 #include "frames/encode/row_filter.hpp"
 #include "frames/encode/words.hpp"
-#include "frames/path_text.hpp"
+#include "base/path_text.hpp"
 #include "fuseline/image.hpp"
 
 namespace fuseline {

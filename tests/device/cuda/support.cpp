@@ -180,6 +180,7 @@ std::string open_handles() {
                              {"cuStreamCreate", "cuStreamDestroy"},
                              {"cuGraphCreate", "cuGraphDestroy"},
                              {"cuGraphInstantiate", "cuGraphExecDestroy"},
+                             {"cuEventCreate", "cuEventDestroy"},
                              {"cuMemAddressReserve", "cuMemAddressFree"},
                              {"cuMemCreate", "cuMemRelease"},
                              {"cuMemMap", "cuMemUnmap"}})

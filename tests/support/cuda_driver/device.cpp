@@ -100,9 +100,16 @@ Result cuDeviceGetName(SimulatedDevice, char* name, int bytes, Device) {
   return success;
 }
 
+Result cuDeviceGetPCIBusId(SimulatedDevice, char* text, int bytes, Device) {
+  std::strncpy(text, "0000:01:00.0", static_cast<std::size_t>(bytes) - 1);
+  return success;
+}
+
 Result cuDeviceGetAttribute(SimulatedDevice, int* value, Attribute which, Device) {
   static constexpr std::pair<Attribute, int> values[] = {
-      {attribute_processors, 4}, {attribute_major, 9}, {attribute_virtual_memory, 1}};
+      {attribute_processors, 4},     {attribute_major, 9},
+      {attribute_virtual_memory, 1}, {attribute_memory_clock, 1000000},
+      {attribute_memory_width, 512}, {attribute_cache_bytes, 1 << 20}};
   *value = 0;
   for (auto [attribute, known] : values)
     if (attribute == which) *value = known;

@@ -55,6 +55,7 @@ Result cuDeviceGetCount(SimulatedDevice, int*);
 Result cuDeviceGet(SimulatedDevice, Device*, int);
 Result cuDeviceGetName(SimulatedDevice, char*, int, Device);
 Result cuDeviceGetAttribute(SimulatedDevice, int*, Attribute, Device);
+Result cuDeviceGetPCIBusId(SimulatedDevice, char*, int, Device);
 Result cuDevicePrimaryCtxRetain(SimulatedDevice, Context*, Device);
 Result cuCtxGetCurrent(SimulatedDevice, Context*);
 Result cuCtxGetDevice(SimulatedDevice, Device*);
@@ -100,6 +101,11 @@ Result cuMemcpyDtoHAsync_v2(SimulatedDevice, void*, Pointer, std::size_t, Stream
 Result cuMemcpyDtoDAsync_v2(SimulatedDevice, Pointer, Pointer, std::size_t, Stream);
 Result cuMemsetD8Async(SimulatedDevice, Pointer, unsigned char, std::size_t, Stream);
 
+// ---- events
+Result cuEventCreate(SimulatedDevice, Event*, unsigned);
+Result cuEventDestroy_v2(SimulatedDevice, Event);
+Result cuEventElapsedTime(SimulatedDevice, float*, Event, Event);
+
 // ---- graphs
 Result cuGraphCreate(SimulatedDevice, Graph*, unsigned);
 Result cuGraphDestroy(SimulatedDevice, Graph);
@@ -107,6 +113,7 @@ Result cuGraphAddKernelNode_v2(SimulatedDevice, Node*, Graph, const Node*, std::
                                const KernelNode*);
 Result cuGraphAddMemcpyNode(SimulatedDevice, Node*, Graph, const Node*, std::size_t,
                             const CopyNode*, Context);
+Result cuGraphAddEventRecordNode(SimulatedDevice, Node*, Graph, const Node*, std::size_t, Event);
 Result cuGraphInstantiateWithFlags(SimulatedDevice, Exec*, Graph, unsigned long long);
 Result cuGraphExecKernelNodeSetParams_v2(SimulatedDevice, Exec, Node, const KernelNode*);
 Result cuGraphExecMemcpyNodeSetParams(SimulatedDevice, Exec, Node, const CopyNode*, Context);

@@ -1,6 +1,9 @@
 // Streams and graphs of the simulated device.
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "support/cuda_driver/work.hpp"
@@ -89,17 +92,23 @@ Result add_node(Node* node, Graph graph, const Node* after, std::size_t count, W
 
 // Of the nodes that may run, the youngest first: what is not ordered does not come in order.
 void order_steps(CUgraphExec_st& exec, const CUgraph_st& graph) {
-  auto is_done = [&](const CUgraphNode_st* node) {
-    return std::any_of(exec.steps.begin(), exec.steps.end(),
-                       [&](const auto& step) { return step.first == node; });
-  };
-  while (exec.steps.size() < graph.nodes.size())
-    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-      CUgraphNode_st* node = graph.nodes[i].get();
-      if (is_done(node) || !std::all_of(node->after.begin(), node->after.end(), is_done)) continue;
-      exec.steps.emplace_back(node, node->work);
-      break;
-    }
+  std::map<const CUgraphNode_st*, std::size_t> position;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) position[graph.nodes[i].get()] = i;
+  std::vector<std::size_t> missing(graph.nodes.size());
+  std::vector<std::vector<std::size_t>> behind(graph.nodes.size());
+  std::set<std::size_t> ready;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    missing[i] = graph.nodes[i]->after.size();
+    for (const CUgraphNode_st* node : graph.nodes[i]->after) behind[position[node]].push_back(i);
+    if (missing[i] == 0) ready.insert(i);
+  }
+  while (!ready.empty()) {
+    std::size_t now = *ready.rbegin();
+    ready.erase(now);
+    exec.steps.emplace_back(graph.nodes[now].get(), graph.nodes[now]->work);
+    for (std::size_t next : behind[now])
+      if (--missing[next] == 0) ready.insert(next);
+  }
 }
 
 Result set_step(Exec exec, Node node, Work work) {
@@ -210,6 +219,36 @@ Result cuMemsetD8Async(SimulatedDevice, Pointer to, unsigned char byte, std::siz
   return submit(stream, std::move(work));
 }
 
+// ---- events
+
+Result reach(Event event) {
+  if (!handles<CUevent_st>().has(event)) return misuse("an event that is gone was reached");
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  event->ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return success;
+}
+
+Result cuEventCreate(SimulatedDevice, Event* event, unsigned) {
+  if (Result why = usable()) return why;
+  *event = handles<CUevent_st>().add(new CUevent_st);
+  return success;
+}
+
+Result cuEventDestroy_v2(SimulatedDevice, Event event) {
+  if (Result why = usable()) return why;
+  return handles<CUevent_st>().remove(event) ? success : misuse("an event destroyed twice");
+}
+
+Result cuEventElapsedTime(SimulatedDevice, float* ms, Event from, Event to) {
+  constexpr double ns_per_ms = 1e6;
+  if (Result why = usable()) return why;
+  if (!handles<CUevent_st>().has(from) || !handles<CUevent_st>().has(to))
+    return misuse("the time between no events");
+  if (from->ns == 0 || to->ns == 0) return error_not_ready;
+  *ms = static_cast<float>(static_cast<double>(to->ns - from->ns) / ns_per_ms);
+  return success;
+}
+
 // ---- graphs
 
 Result cuGraphCreate(SimulatedDevice, Graph* graph, unsigned) {
@@ -235,6 +274,15 @@ Result cuGraphAddMemcpyNode(SimulatedDevice, Node* node, Graph graph, const Node
                             std::size_t count, const CopyNode* copy, Context) {
   Work work;
   if (Result why = copy_work(work, *copy)) return why;
+  return add_node(node, graph, after, count, std::move(work));
+}
+
+Result cuGraphAddEventRecordNode(SimulatedDevice, Node* node, Graph graph, const Node* after,
+                                 std::size_t count, Event event) {
+  if (!handles<CUevent_st>().has(event)) return misuse("a node for no event");
+  Work work;
+  work.kind = Work::Kind::event;
+  work.event = event;
   return add_node(node, graph, after, count, std::move(work));
 }
 

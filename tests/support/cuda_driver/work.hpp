@@ -15,10 +15,15 @@ struct CUfunc_st {
   bool unloaded = false;
 };
 
+// When it was last reached, by the clock of the host; 0: never.
+struct CUevent_st {
+  std::int64_t ns = 0;
+};
+
 namespace fuseline::standin {
 
 struct Work {
-  enum class Kind : std::uint8_t { kernel, copy, fill };
+  enum class Kind : std::uint8_t { kernel, copy, fill, event };
   Kind kind = Kind::kernel;
   Function function = nullptr;
   std::vector<std::uint64_t> values;
@@ -28,11 +33,15 @@ struct Work {
   bool to_device = false, from_device = false;
   std::size_t bytes = 0;
   unsigned char byte = 0;
+  Event event = nullptr;
 };
 
 // Work from what the driver is given; `work` is left alone where that is wrong.
 Result kernel_work(Work& work, Function function, unsigned blocks, unsigned threads, void** params);
 Result copy_work(Work& work, const CopyNode& node);
+
+// Notes the time.
+Result reach(Event event);
 
 // success, or the fault of the device.
 Result perform(const Work& work);

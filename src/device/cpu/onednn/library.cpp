@@ -17,6 +17,11 @@ class OneDnn final : public CallLibrary {
     return types;
   }
 
+  std::string describe() const override {
+    const dnnl_version_t* version = dnnl_version();
+    return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
+  }
+
   std::shared_ptr<const CpuCall> prepare(const CallRequest& request, int threads) override {
     OpenMpThreads team(threads);
     for (const CallOperand& operand : request.operands)
